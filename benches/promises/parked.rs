@@ -3,7 +3,7 @@
 use crate::fold::request;
 use crate::line::Line;
 use anyhow::{Context, Result};
-use caisson::barrier::{Inspector, Standing};
+use caisson::barrier::{BarrierState, Inspector};
 use caisson::bot::{Bot, Parts};
 use caisson::config::{Process, Secret};
 use caisson::forge::{ForgeReads, Gitea, RepoRef};
@@ -221,7 +221,7 @@ pub async fn parts(dir: &Path) -> Result<Parts> {
         me,
         broker,
         repos,
-        barrier: watch::channel(Standing::Proven).1,
+        barrier: watch::channel(BarrierState::Proven).1,
         works: Works::default(),
         cut: None,
     })

@@ -42,7 +42,7 @@ pub use outdated::Outdated;
 pub use own::{FromInside, Inspector};
 use plan::Names;
 pub use plan::{is_own, strangers};
-pub use proof::{Key, Proof, Standing};
+pub use proof::{BarrierState, Key, Proof};
 
 /// Why the test could not be carried out, which says nothing about the barrier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -33,7 +33,7 @@ const SYSCTLS: &[&str] = &[
 
 /// State of the barrier, which decides whether tasks may start.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum BarrierState {
     /// It holds on this machine in its present configuration.
     Proven,
     /// Not proven yet: what is being done, or why it can't be.
@@ -44,7 +44,7 @@ pub enum Standing {
     Broken(Vec<String>),
 }
 
-impl Standing {
+impl BarrierState {
     /// Why tasks may not start; `None` when they may.
     pub fn reason(&self) -> Option<String> {
         match self {

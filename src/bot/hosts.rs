@@ -6,7 +6,7 @@
 mod lost;
 
 use super::Parts;
-use crate::barrier::Standing;
+use crate::barrier::BarrierState;
 use crate::config::Process;
 use crate::effect::EffectRunner;
 use crate::handler::Intake;
@@ -82,7 +82,7 @@ pub struct Hosts {
     sandboxes: Arc<Sandboxes>,
     intake: Arc<Intake>,
     works: Works,
-    barrier: watch::Receiver<Standing>,
+    barrier: watch::Receiver<BarrierState>,
     stopping: CancellationToken,
     /// Address of this host, for people.
     address: String,
@@ -267,7 +267,7 @@ impl Hosts {
     async fn claim(&self) -> Result<Claim, StoreError> {
         let movable = self.movable().await?;
         let drains = self.stopping.is_cancelled();
-        let broken = matches!(*self.barrier.borrow(), Standing::Broken(_) | Standing::Refused(_));
+        let broken = matches!(*self.barrier.borrow(), BarrierState::Broken(_) | BarrierState::Refused(_));
         let all = self.state();
         let fails = all.adoptions.values().any(|adoption| matches!(adoption, Adoption::Failed(_)));
         let configured = self.config.keys();

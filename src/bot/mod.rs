@@ -15,7 +15,7 @@ mod test_runs;
 mod upstreams;
 mod way_out;
 
-use crate::barrier::{Inspector, Standing};
+use crate::barrier::{BarrierState, Inspector};
 use crate::bot::ci::CiWatch;
 use crate::bot::cleanup::Cleanup;
 use crate::bot::hosts::Hosts;
@@ -107,7 +107,7 @@ pub struct Parts {
     /// Renders what `/metrics` answers.
     pub metrics: PrometheusHandle,
     /// State of the barrier; no task starts, and no untrusted code runs, before it is proven.
-    pub barrier: watch::Receiver<Standing>,
+    pub barrier: watch::Receiver<BarrierState>,
     /// Problems of long-running works for `/readyz`, including works outside of the bot.
     pub works: Works,
     /// Interrupts effects in tests.

@@ -5,7 +5,7 @@
 //! starts until a test succeeds, which is repeated when anything changes that the proof depends on, and regularly. An unfit runner is
 //! reported once, and tasks are refused. Tests: `tests/barrier/proof.rs`.
 
-use crate::barrier::{self, BarrierSetup, Key, Outdated, Proof, RouterUnderTest, Standing, Untested};
+use crate::barrier::{self, BarrierSetup, BarrierState, Key, Outdated, Proof, RouterUnderTest, Untested};
 use crate::bot::router_spec;
 use crate::clock::now;
 use crate::config::Process;
@@ -29,7 +29,7 @@ pub struct Prover {
     broker: Arc<dyn Broker>,
     egress: Option<Arc<Egress>>,
     images: Arc<ProvenImages>,
-    standing: watch::Sender<Standing>,
+    standing: watch::Sender<BarrierState>,
     mended: Duration,
 }
 
@@ -73,10 +73,10 @@ impl Prover {
         broker: Arc<dyn Broker>,
         egress: Option<Arc<Egress>>,
         sandboxes: &Sandboxes,
-    ) -> (Prover, watch::Receiver<Standing>) {
+    ) -> (Prover, watch::Receiver<BarrierState>) {
         sandboxes.spare(&barrier::SANDBOXES);
         sandboxes.images.prove_first();
-        let (standing, watched) = watch::channel(Standing::Waiting("it is about to be tried".to_owned()));
+        let (standing, watched) = watch::channel(BarrierState::Waiting("it is about to be tried".to_owned()));
         let images = sandboxes.images.clone();
         (Prover { config, broker, egress, images, standing, mended: MENDED }, watched)
     }
@@ -92,7 +92,7 @@ impl Prover {
         let mut wanted = Vec::new();
         loop {
             self.until_known(&wanted).await;
-            if *self.standing.borrow() == Standing::Proven {
+            if *self.standing.borrow() == BarrierState::Proven {
                 wanted = self.images.asked_to_prove().await;
             } else {
                 self.until_changed(&wanted).await;
@@ -115,9 +115,9 @@ impl Prover {
                 Err(trouble) => {
                     tracing::warn!(%trouble, "the barrier could not be tried; no task starts before");
                     // The proof stays valid; the task that needs this image asks again.
-                    let proven = *self.standing.borrow() == Standing::Proven;
+                    let proven = *self.standing.borrow() == BarrierState::Proven;
                     if !proven {
-                        self.standing.send_replace(Standing::Waiting(trouble.0));
+                        self.standing.send_replace(BarrierState::Waiting(trouble.0));
                     }
                     tokio::time::sleep(AGAIN).await;
                     if proven {
@@ -129,10 +129,10 @@ impl Prover {
     }
 
     /// Publishes a state, once even if it is found repeatedly.
-    fn now_known(&self, standing: Standing) {
+    fn now_known(&self, standing: BarrierState) {
         self.standing.send_if_modified(|before| {
             let other = *before != standing;
-            if let (true, Standing::Refused(why)) = (other, &standing) {
+            if let (true, BarrierState::Refused(why)) = (other, &standing) {
                 tracing::error!(why, "THE BARRIER CAN'T BE PROVEN; tasks are refused");
             }
             *before = standing;
@@ -147,7 +147,7 @@ impl Prover {
         while tokio::time::Instant::now() < until {
             tokio::time::sleep(AGAIN.min(self.mended)).await;
             // Tested again at once, which costs one request.
-            if matches!(*self.standing.borrow(), Standing::Refused(_)) {
+            if matches!(*self.standing.borrow(), BarrierState::Refused(_)) {
                 return;
             }
             let now = key(&self.config, self.broker.as_ref(), wanted).await;
@@ -157,9 +157,9 @@ impl Prover {
         }
     }
 
-    async fn prove(&self, wanted: &[String]) -> Result<Standing, Untested> {
+    async fn prove(&self, wanted: &[String]) -> Result<BarrierState, Untested> {
         if let Some(outdated) = Outdated::of(&self.broker.hello().await?) {
-            return Ok(Standing::Refused(outdated.to_string()));
+            return Ok(BarrierState::Refused(outdated.to_string()));
         }
         if self.egress.is_some() {
             // The key includes every bridge, also those of the test.
@@ -173,7 +173,7 @@ impl Prover {
         if untried.is_empty() {
             tracing::info!("the barrier was proven before, for this machine as it is");
             self.images.proven(ids);
-            return Ok(Standing::Proven);
+            return Ok(BarrierState::Proven);
         }
         let (mut mismatches, mut tried) = (Vec::new(), Vec::new());
         for image in untried {
@@ -195,12 +195,12 @@ impl Prover {
         if proof.mismatches.is_empty() {
             tracing::info!(machine = ?proof.tried, "the barrier holds");
             self.images.proven(ids);
-            return Ok(Standing::Proven);
+            return Ok(BarrierState::Proven);
         }
         for what in &proof.mismatches {
             tracing::error!(what, "THE BARRIER DOES NOT HOLD; no task starts");
         }
-        Ok(Standing::Broken(proof.mismatches))
+        Ok(BarrierState::Broken(proof.mismatches))
     }
 
     async fn setup(&self, image: &str, profile: &str) -> Result<BarrierSetup, Untested> {

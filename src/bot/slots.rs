@@ -1,7 +1,7 @@
 //! `max_tasks` slots: queued tasks get free slots in the order and within the limits of `line`, once the barrier is proven, or are told why
 //! they never will. A task that waits for a person takes none.
 
-use crate::barrier::Standing;
+use crate::barrier::BarrierState;
 use crate::config::Process;
 use crate::line::Line;
 use crate::store::StoreError;
@@ -22,7 +22,7 @@ const EXPIRY: Duration = Duration::from_secs(60 * 60);
 /// Gives free slots to queued tasks, and ends tasks without an event for 30 days.
 pub struct Slots {
     machine: Arc<Machine>,
-    barrier: watch::Receiver<Standing>,
+    barrier: watch::Receiver<BarrierState>,
     config: Arc<Process>,
     stopping: CancellationToken,
 }
@@ -31,7 +31,7 @@ impl Slots {
     /// `config` limits the tasks at work. No slot is given while `barrier` is neither proven nor refused.
     pub fn new(
         machine: Arc<Machine>,
-        barrier: watch::Receiver<Standing>,
+        barrier: watch::Receiver<BarrierState>,
         config: Arc<Process>,
         stopping: CancellationToken,
     ) -> Self {
@@ -64,7 +64,7 @@ impl Slots {
 
     async fn fill(&self) -> Result<(), StoreError> {
         // A refused task is told so by its next step instead of waiting in vain.
-        if !matches!(*self.barrier.borrow(), Standing::Proven | Standing::Refused(_)) {
+        if !matches!(*self.barrier.borrow(), BarrierState::Proven | BarrierState::Refused(_)) {
             return Ok(());
         }
         let leases = self.machine.leases();
@@ -108,7 +108,7 @@ mod tests {
         let store = Store::open(dir.path()).await.expect("open");
         let id = created(&store, "opened:3").await.id;
         let machine = Machine::new(store.clone(), 1).0;
-        let barrier = watch::channel(Standing::Proven).1;
+        let barrier = watch::channel(BarrierState::Proven).1;
         let config =
             Process::from_layers(std::path::Path::new("caisson.toml"), "", &|_| None).expect("a configuration");
         let slots = Slots::new(machine.clone(), barrier, Arc::new(config), CancellationToken::new());

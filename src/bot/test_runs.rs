@@ -4,7 +4,7 @@
 //! Owns the order of what is done for one run (begun, status, run, result stored, answer, status, closed) and when it is tried again. Each
 //! part may be repeated, so that a life that is cut anywhere is gone on with by the next. Tests: `tests/stories/test_runs.rs`.
 
-use crate::barrier::Standing;
+use crate::barrier::BarrierState;
 use crate::config::process::Tests;
 use crate::effect::TestRuns;
 use crate::store::{StoreError, TestRunRow};
@@ -33,7 +33,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(600);
 pub struct TestLine {
     pub machine: Arc<Machine>,
     pub runs: Arc<TestRuns>,
-    pub barrier: watch::Receiver<Standing>,
+    pub barrier: watch::Receiver<BarrierState>,
     pub limits: Tests,
     /// Rung when one was put in line.
     pub bell: Arc<Notify>,
@@ -177,9 +177,13 @@ impl TestLine {
     /// Returns once code of a repository may run here.
     async fn barrier(&self) -> Result<(), Trouble> {
         let mut barrier = self.barrier.clone();
-        match barrier.wait_for(|it| matches!(it, Standing::Proven | Standing::Refused(_))).await.map(|it| it.clone()) {
-            Ok(Standing::Refused(why)) => Err(Trouble::blocked(why)),
-            Ok(Standing::Proven | Standing::Waiting(_) | Standing::Broken(_)) => Ok(()),
+        match barrier
+            .wait_for(|it| matches!(it, BarrierState::Proven | BarrierState::Refused(_)))
+            .await
+            .map(|it| it.clone())
+        {
+            Ok(BarrierState::Refused(why)) => Err(Trouble::blocked(why)),
+            Ok(BarrierState::Proven | BarrierState::Waiting(_) | BarrierState::Broken(_)) => Ok(()),
             // The prover has ended.
             Err(_) => std::future::pending().await,
         }

@@ -8,7 +8,7 @@ use crate::bot::known;
 use crate::clock::now;
 use crate::config::process::Repository;
 use crate::config::{Process, Secret};
-use crate::fetch::{self, Approved, ApprovedSource, Offer, Standing};
+use crate::fetch::{self, ApprovalState, Approved, ApprovedSource, Offer};
 use crate::forge::{
     Access, Account, Comment, ForgeError, ForgeReads, Gitea, RepoRef, Review, ReviewComment, ReviewState,
 };
@@ -172,12 +172,12 @@ impl ApprovedSource for StoreSource {
         Ok(None)
     }
 
-    async fn standing(&self, offer: &Offer) -> Result<Standing, String> {
+    async fn standing(&self, offer: &Offer) -> Result<ApprovalState, String> {
         let (at, pull, used) = self.evidence(offer).await?;
         if let Some(why) = self.why_not(&at, pull, &used).await? {
-            return Ok(Standing::Withdrawn(why));
+            return Ok(ApprovalState::Withdrawn(why));
         }
-        let Some(others) = &used.others else { return Ok(Standing::Stands) };
+        let Some(others) = &used.others else { return Ok(ApprovalState::Stands) };
         let (mut people, mut why) = (BTreeSet::new(), None);
         for other in others.approvals.iter().filter(|other| other.poster.id != used.poster.id) {
             match self.why_not(&at, pull, other).await? {
@@ -186,8 +186,8 @@ impl ApprovedSource for StoreSource {
             }
         }
         Ok(match people.len() >= usize::from(others.needed) {
-            true => Standing::Stands,
-            false => Standing::Withdrawn(why.unwrap_or_else(|| "too few people approved it".to_owned())),
+            true => ApprovalState::Stands,
+            false => ApprovalState::Withdrawn(why.unwrap_or_else(|| "too few people approved it".to_owned())),
         })
     }
 

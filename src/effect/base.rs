@@ -7,7 +7,7 @@
 use super::checks::Checks;
 use super::policy::Policy;
 use crate::redact;
-use crate::sandbox::checks::{Standing, standing};
+use crate::sandbox::checks::{ChecksResult, standing};
 use crate::sandbox::detect::Detected;
 use crate::sandbox::lacks::lacks;
 use crate::sandbox::{Ran, VerifySpec, failing_on_base};
@@ -87,8 +87,8 @@ fn seen(key: &str, checks: &Detected, ran: Outcome) -> BaseSeen {
     // Before it is read, as results of actions are, so that both are read from the same text.
     let ran = Outcome { text: redact::without(ran.text), ..ran };
     let note = match standing(&ran) {
-        Standing::Nothing => Some(says_nothing(key, checks, &ran)),
-        Standing::Pass { .. } | Standing::Fail { .. } | Standing::Stopped(_) => None,
+        ChecksResult::Nothing => Some(says_nothing(key, checks, &ran)),
+        ChecksResult::Pass { .. } | ChecksResult::Fail { .. } | ChecksResult::Stopped(_) => None,
     };
     BaseSeen { note, report: failing_on_base(&ran) }
 }

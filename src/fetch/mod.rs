@@ -61,7 +61,7 @@ pub struct Approved {
 
 /// Whether an approval still holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum ApprovalState {
     /// It was read again on the forge and holds.
     Stands,
     /// It was dismissed, edited or deleted, or its author lost the right; with the reason for a person.
@@ -75,7 +75,7 @@ pub trait ApprovedSource: Send + Sync {
     async fn offer(&self, branch: &Branch) -> Result<Option<Offer>, String>;
 
     /// Reads the approval again on the forge.
-    async fn standing(&self, offer: &Offer) -> Result<Standing, String>;
+    async fn standing(&self, offer: &Offer) -> Result<ApprovalState, String>;
 
     /// Reports that the commit is in a clone, so that the task is delivered. Called once, after everything was written.
     async fn delivered(&self, offer: &Offer, commit: &Commit) -> Result<(), String>;
@@ -274,8 +274,8 @@ async fn reviewed(
     let why = match &offer.approved {
         None => "nobody has given the final approval for it".to_owned(),
         Some(approved) => match source.standing(offer).await {
-            Ok(Standing::Stands) => return Ok((approved.commit.clone(), true)),
-            Ok(Standing::Withdrawn(why)) => format!("the approval by {} no longer stands: {why}", approved.by),
+            Ok(ApprovalState::Stands) => return Ok((approved.commit.clone(), true)),
+            Ok(ApprovalState::Withdrawn(why)) => format!("the approval by {} no longer stands: {why}", approved.by),
             Err(e) => format!("whether the approval by {} still stands cannot be asked: {e}", approved.by),
         },
     };

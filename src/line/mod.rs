@@ -60,7 +60,7 @@ pub enum Why {
 
 /// Position of a task in the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct LinePosition {
     /// Position in the present order of slots, from 1.
     pub number: usize,
     /// Number of queued tasks.
@@ -162,7 +162,7 @@ impl Line {
         config: &Process,
         repository: &str,
         id: TaskId,
-    ) -> Result<Option<Standing>, StoreError> {
+    ) -> Result<Option<LinePosition>, StoreError> {
         let holder = match store.is_shared() {
             true => store.hosts().await?.into_iter().find(|host| host.repositories.iter().any(|key| key == repository)),
             false => None,
@@ -184,11 +184,11 @@ impl Line {
     }
 
     /// Position of a task; none where it is not queued.
-    pub fn standing(&self, id: TaskId) -> Option<Standing> {
+    pub fn standing(&self, id: TaskId) -> Option<LinePosition> {
         let at = self.order(|_| true).iter().position(|member| member.id == id)?;
         let member = self.waiting.iter().find(|member| member.id == id)?;
         let why = self.limits.keeps(&Counts::of(&self.at_work), member).unwrap_or(Why::Soon);
-        Some(Standing { number: at + 1, of: self.waiting.len(), why })
+        Some(LinePosition { number: at + 1, of: self.waiting.len(), why })
     }
 
     /// Queued tasks in the order of their turns; `take` says whether a task uses its turn.

@@ -57,7 +57,7 @@ fn why_who_stands_in_line_waits_is_told() {
     let full = line(limits.clone(), &at_work, &waiting);
     assert!(full.next().is_empty());
     let why = |line: &Line, id| line.standing(TaskId(id)).expect("in line");
-    assert_eq!(why(&full, 4), Standing { number: 1, of: 3, why: Why::Repository { most: 1 } });
+    assert_eq!(why(&full, 4), LinePosition { number: 1, of: 3, why: Why::Repository { most: 1 } });
     assert_eq!(why(&full, 5).why, Why::Person { login: "alice".into(), most: 2 });
     assert_eq!(why(&full, 6).why, Why::Full { most: 3 });
     assert_eq!(full.standing(TaskId(1)), None, "it has a slot");

@@ -1,6 +1,6 @@
 //! What messages may say about a task.
 
-use crate::line::Standing;
+use crate::line::LinePosition;
 use domain::{Task, TaskKind};
 
 /// What messages may say about a task.
@@ -13,7 +13,7 @@ pub struct About<'a> {
     /// Whether the model is a recording.
     pub scripted: bool,
     /// Its place in the line for a slot; none if it is not waiting for one.
-    pub line: Option<&'a Standing>,
+    pub line: Option<&'a LinePosition>,
 }
 
 impl About<'_> {

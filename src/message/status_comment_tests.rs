@@ -2,7 +2,7 @@
 
 use super::super::tests::{commit, task};
 use super::*;
-use crate::line::{Standing, Why};
+use crate::line::{LinePosition, Why};
 use domain::{
     Action, Asked, Call, CallRequest, End, Outcome, OutcomeStatus, PauseReason, Question, TaskKind, Usage, Verdict,
 };
@@ -49,7 +49,7 @@ fn log(commands: &[&str]) -> Vec<Event> {
 
 fn shown(task: &Task, log: &[Event], waits_for: Option<&str>) -> String {
     let url = task.pull.map(|pull| format!("{PAGE}/pulls/{pull}"));
-    let line = Standing { number: 2, of: 5, why: Why::Full { most: 4 } };
+    let line = LinePosition { number: 2, of: 5, why: Why::Full { most: 4 } };
     let line = Some(&line).filter(|_| task.state == State::Queued);
     let about = About { task, pull_url: url.as_deref(), scripted: false, line };
     status_comment(&about, log, &places(), waits_for)

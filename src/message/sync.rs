@@ -1,7 +1,7 @@
 //! What is said of a repository's branches and tags beside its upstream's: to people on the forge, and in a terminal.
 
 use crate::text::{code, count, one_line};
-use crate::upstream::{Moved, Standing, Synced};
+use crate::upstream::{BranchRelation, Moved, Synced};
 use domain::Commit;
 use std::fmt::Write as _;
 
@@ -113,41 +113,41 @@ fn sentence(branch: &str, moved: &Moved) -> String {
     match moved {
         Moved::Raced => format!("{branch} was moved by somebody else at the same time"),
         Moved::Brought(standing) => match standing {
-            Standing::New(at) => format!("{branch} is here now, at {}", at.short()),
-            Standing::Behind { from, to, commits } => {
+            BranchRelation::New(at) => format!("{branch} is here now, at {}", at.short()),
+            BranchRelation::Behind { from, to, commits } => {
                 format!("{branch}: {} brought, from {} to {}", count(*commits, "commit"), from.short(), to.short())
             }
-            Standing::Rewritten { ours, theirs, lost } => format!(
+            BranchRelation::Rewritten { ours, theirs, lost } => format!(
                 "{branch} stands at {} in the place of {}, with {} less of its own",
                 theirs.short(),
                 ours.short(),
                 count(*lost, "commit")
             ),
-            Standing::Same(at) => format!("{branch} is in step, at {}", at.short()),
-            Standing::Ahead { ours, .. } => format!("{branch} is at {}", ours.short()),
-            Standing::Gone => format!("the upstream has no branch {branch}"),
+            BranchRelation::Same(at) => format!("{branch} is in step, at {}", at.short()),
+            BranchRelation::Ahead { ours, .. } => format!("{branch} is at {}", ours.short()),
+            BranchRelation::Gone => format!("the upstream has no branch {branch}"),
         },
         Moved::Left(standing) => match standing {
-            Standing::Same(at) => format!("{branch} is in step, at {}", at.short()),
-            Standing::New(at) => format!("{branch} is not here yet; upstream it is at {}", at.short()),
-            Standing::Behind { from, to, commits } => format!(
+            BranchRelation::Same(at) => format!("{branch} is in step, at {}", at.short()),
+            BranchRelation::New(at) => format!("{branch} is not here yet; upstream it is at {}", at.short()),
+            BranchRelation::Behind { from, to, commits } => format!(
                 "{branch} is {} behind: at {} here, at {} upstream",
                 count(*commits, "commit"),
                 from.short(),
                 to.short()
             ),
-            Standing::Ahead { ours, commits } => format!(
+            BranchRelation::Ahead { ours, commits } => format!(
                 "{branch} has {} here that the upstream lacks (at {}); they stay, and are sent nowhere",
                 count(*commits, "commit"),
                 ours.short()
             ),
-            Standing::Rewritten { ours, theirs, lost } => format!(
+            BranchRelation::Rewritten { ours, theirs, lost } => format!(
                 "{branch} was **rewritten upstream**: {} there does not contain {} here ({} only here). It is left as it is",
                 theirs.short(),
                 ours.short(),
                 count(*lost, "commit")
             ),
-            Standing::Gone => format!("the upstream has no branch {branch} (any more); it is left as it is"),
+            BranchRelation::Gone => format!("the upstream has no branch {branch} (any more); it is left as it is"),
         },
     }
 }

@@ -361,10 +361,10 @@ fn a_plan_stands_as_a_check_list_in_the_pull_request_and_the_rest_of_the_text_is
 
 #[test]
 fn who_stands_in_line_is_told_its_number_and_why() {
-    use crate::line::{Standing, Why};
+    use crate::line::{LinePosition, Why};
     let queued = task(TaskKind::Fix, State::Queued);
     let told = |why, given| {
-        let line = Standing { number: 2, of: 1_005, why };
+        let line = LinePosition { number: 2, of: 1_005, why };
         notice(&given, &About { task: &queued, pull_url: None, scripted: false, line: Some(&line) })
     };
     let mut texts: Vec<String> = [Why::Full { most: 1 }, Why::Full { most: 4 }, Why::Repository { most: 2 }, Why::Soon]

@@ -1,10 +1,10 @@
 //! Why a task stands in line, and where.
 
-use crate::line::{Standing, Why};
+use crate::line::{LinePosition, Why};
 use crate::text::{code, count, grouped};
 
 /// As the end of "in line for a free place, …". Also used in terminals.
-pub fn words(line: &Standing) -> String {
+pub fn words(line: &LinePosition) -> String {
     let tasks = |most: usize| count(most as u64, "task");
     let why = match &line.why {
         Why::Full { most: 1 } => "the only place is taken".to_owned(),

@@ -10,7 +10,7 @@ use super::verification::{ran, report};
 
 /// Result of a run of checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum ChecksResult {
     /// They ended with exit code 0.
     Pass {
         /// How many tests ran; none where the output does not tell.
@@ -27,7 +27,7 @@ pub enum Standing {
     Stopped(&'static str),
 }
 
-impl Standing {
+impl ChecksResult {
     /// Whether the checks ran, so that a verdict on a change could rely on them.
     pub fn run(&self) -> bool {
         matches!(self, Self::Pass { .. } | Self::Fail { .. })
@@ -45,22 +45,26 @@ impl Standing {
 }
 
 /// The result of a run, from its status and output.
-pub fn standing(outcome: &Outcome) -> Standing {
+pub fn standing(outcome: &Outcome) -> ChecksResult {
     match &outcome.status {
-        Status::TimedOut => return Standing::Stopped("they took longer than they may (`sandbox.verify_wall_s`)"),
-        Status::OutOfMemory => return Standing::Stopped("they ran out of memory (`sandbox.memory_mib`)"),
-        Status::OutOfPids => return Standing::Stopped("they started more processes than they may (`sandbox.pids`)"),
-        Status::DiskFull | Status::DiskSpent { .. } => {
-            return Standing::Stopped("they ran out of space (`sandbox.disk_mib`)");
+        Status::TimedOut => return ChecksResult::Stopped("they took longer than they may (`sandbox.verify_wall_s`)"),
+        Status::OutOfMemory => return ChecksResult::Stopped("they ran out of memory (`sandbox.memory_mib`)"),
+        Status::OutOfPids => {
+            return ChecksResult::Stopped("they started more processes than they may (`sandbox.pids`)");
         }
-        Status::Failed { .. } | Status::Cancelled => return Standing::Stopped("their sandbox ended before they did"),
+        Status::DiskFull | Status::DiskSpent { .. } => {
+            return ChecksResult::Stopped("they ran out of space (`sandbox.disk_mib`)");
+        }
+        Status::Failed { .. } | Status::Cancelled => {
+            return ChecksResult::Stopped("their sandbox ended before they did");
+        }
         Status::Ok | Status::Exited { .. } | Status::Signaled { .. } => {}
     }
     match (exit_code(&outcome.status), tests(&outcome.text)) {
-        (_, Some(0)) => Standing::Nothing,
-        (Some(0), tests) => Standing::Pass { tests },
-        (_, Some(tests)) => Standing::Fail { tests },
-        (_, None) => Standing::Nothing,
+        (_, Some(0)) => ChecksResult::Nothing,
+        (Some(0), tests) => ChecksResult::Pass { tests },
+        (_, Some(tests)) => ChecksResult::Fail { tests },
+        (_, None) => ChecksResult::Nothing,
     }
 }
 
@@ -80,7 +84,7 @@ fn tests(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn stands(code: i32, text: &str) -> Standing {
+    fn stands(code: i32, text: &str) -> ChecksResult {
         let status = if code == 0 { Status::Ok } else { Status::Exited { code } };
         standing(&Outcome { duration_ms: 1, ..Outcome::new(status, text) })
     }
@@ -88,15 +92,15 @@ mod tests {
     #[test]
     fn a_failing_test_is_no_broken_base() {
         let failing = "FAILED tests/test_a.py::test_one - assert 1\nPASSED tests/test_a.py::test_two\n1 failed, 1 passed in 0.1s\n";
-        assert_eq!(stands(1, failing), Standing::Fail { tests: 2 });
-        assert_eq!(stands(0, "===== 3 passed in 0.10s ====="), Standing::Pass { tests: Some(3) });
+        assert_eq!(stands(1, failing), ChecksResult::Fail { tests: 2 });
+        assert_eq!(stands(0, "===== 3 passed in 0.10s ====="), ChecksResult::Pass { tests: Some(3) });
         let cut = "[cut] PASSED tests/test_a.py::test_two\n===== 1 failed, 99 passed in 0.10s =====";
-        assert_eq!(stands(1, &format!("FAILED t.py::x - no\n{cut}")), Standing::Fail { tests: 100 });
-        assert_eq!(stands(0, "PASS\n"), Standing::Pass { tests: None });
-        assert_eq!(stands(1, "Tests:       1 failed, 3 passed, 4 total\n"), Standing::Fail { tests: 4 });
+        assert_eq!(stands(1, &format!("FAILED t.py::x - no\n{cut}")), ChecksResult::Fail { tests: 100 });
+        assert_eq!(stands(0, "PASS\n"), ChecksResult::Pass { tests: None });
+        assert_eq!(stands(1, "Tests:       1 failed, 3 passed, 4 total\n"), ChecksResult::Fail { tests: 4 });
         assert_eq!(
             stands(101, "test a ... FAILED\ntest result: FAILED. 0 passed; 1 failed\n"),
-            Standing::Fail { tests: 1 }
+            ChecksResult::Fail { tests: 1 }
         );
     }
 
@@ -111,10 +115,10 @@ mod tests {
             (5, "no tests ran in 0.01s\n"),
             (0, "Ran 0 tests in 0.000s\n\nOK\n"),
         ] {
-            assert_eq!(stands(code, text), Standing::Nothing, "{text}");
+            assert_eq!(stands(code, text), ChecksResult::Nothing, "{text}");
         }
         let hung = Outcome { duration_ms: 1, ..Outcome::new(Status::TimedOut, "") };
-        assert!(!standing(&hung).run() && standing(&hung).rank() > Standing::Nothing.rank());
+        assert!(!standing(&hung).run() && standing(&hung).rank() > ChecksResult::Nothing.rank());
         assert!(stands(0, "1 passed in 0.1s").rank() > stands(1, "1 failed, 9 passed in 0.1s").rank());
     }
 }

@@ -2,7 +2,7 @@
 //! own.
 
 use super::sessions::Dashboard;
-use crate::barrier::Standing;
+use crate::barrier::BarrierState;
 use crate::config::Secret;
 use crate::forge::Forge;
 use crate::git::{Repos, UNBORN};
@@ -49,7 +49,7 @@ pub struct Ops {
     /// Authorizes reports and orders; it is stored in the state directory.
     pub token: Secret,
     /// State of the barrier; not ready before it is proven.
-    pub barrier: watch::Receiver<Standing>,
+    pub barrier: watch::Receiver<BarrierState>,
     /// The long-running works; a failing one makes the bot not ready.
     pub works: Works,
     /// Sends requests to reload.

@@ -3,7 +3,7 @@
 use super::Machine;
 use super::cut::{self, Boundary, Cut};
 use super::workers::Workers;
-use crate::barrier::Standing;
+use crate::barrier::BarrierState;
 use crate::clock::now;
 use crate::effect::EffectRunner;
 use crate::forge::Refusals;
@@ -72,7 +72,7 @@ pub struct Outbox {
     machine: Arc<Machine>,
     effects: Arc<EffectRunner>,
     workers: Workers,
-    barrier: watch::Receiver<Standing>,
+    barrier: watch::Receiver<BarrierState>,
     works: Works,
     cut: Option<Cut>,
     /// Effects that the forge denied, by row.
@@ -85,7 +85,7 @@ impl Outbox {
     pub fn new(
         machine: Arc<Machine>,
         effects: Arc<EffectRunner>,
-        barrier: watch::Receiver<Standing>,
+        barrier: watch::Receiver<BarrierState>,
         works: Works,
         cut: Option<Cut>,
         stopping: CancellationToken,
@@ -246,10 +246,10 @@ impl Outbox {
     async fn behind_barrier(&self, bell: &Notify) -> Option<Result<(), Trouble>> {
         let mut barrier = self.barrier.clone();
         let judged = async {
-            let judged = barrier.wait_for(|it| matches!(it, Standing::Proven | Standing::Refused(_))).await;
+            let judged = barrier.wait_for(|it| matches!(it, BarrierState::Proven | BarrierState::Refused(_))).await;
             match judged.map(|it| it.clone()) {
-                Ok(Standing::Refused(why)) => Err(Trouble::blocked(why)),
-                Ok(Standing::Proven | Standing::Waiting(_) | Standing::Broken(_)) => Ok(()),
+                Ok(BarrierState::Refused(why)) => Err(Trouble::blocked(why)),
+                Ok(BarrierState::Proven | BarrierState::Waiting(_) | BarrierState::Broken(_)) => Ok(()),
                 // The prover is gone.
                 Err(_) => std::future::pending().await,
             }

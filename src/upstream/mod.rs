@@ -23,7 +23,7 @@ pub use issues::{IssueState, UpstreamIssue};
 pub use pull::{NewPull, OpenPull};
 pub use source::{Looked, confirmed, look};
 pub use source_now::SourceNow;
-pub use sync::{Copy, ListingPair, Moved, Standing, SyncError, Synced, Tags};
+pub use sync::{BranchRelation, Copy, ListingPair, Moved, SyncError, Synced, Tags};
 
 use crate::config::Process;
 use crate::config::process::{Repository, Upstream};

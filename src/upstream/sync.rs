@@ -101,7 +101,7 @@ fn hint(error: &GitError) -> &'static str {
 
 /// How a branch on the forge stands to the upstream's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum BranchRelation {
     /// Both are at this commit.
     Same(Commit),
     /// The forge has none yet.
@@ -139,9 +139,9 @@ pub enum Standing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Moved {
     /// Nothing: it needs nothing, or must not be moved.
-    Left(Standing),
+    Left(BranchRelation),
     /// It stands where the upstream's does now.
-    Brought(Standing),
+    Brought(BranchRelation),
     /// Somebody else moved it at the same time; the next comparison says more.
     Raced,
 }
@@ -196,8 +196,8 @@ impl Synced {
     /// Whether a person has to look: a branch is gone, rewritten or has commits of its own here, or a tag could not be brought.
     pub fn is_stuck(&self) -> bool {
         let stuck = |moved: &Moved| match moved {
-            Moved::Left(Standing::Gone | Standing::Rewritten { .. } | Standing::Ahead { .. }) => true,
-            Moved::Left(Standing::Same(_) | Standing::New(_) | Standing::Behind { .. })
+            Moved::Left(BranchRelation::Gone | BranchRelation::Rewritten { .. } | BranchRelation::Ahead { .. }) => true,
+            Moved::Left(BranchRelation::Same(_) | BranchRelation::New(_) | BranchRelation::Behind { .. })
             | Moved::Brought(_)
             | Moved::Raced => false,
         };
@@ -207,7 +207,7 @@ impl Synced {
     /// The branches whose upstream was rewritten: the forge's commit and the upstream's.
     pub fn rewritten(&self) -> impl Iterator<Item = (&Branch, &Commit, &Commit)> {
         self.branches.iter().filter_map(|(branch, moved)| match moved {
-            Moved::Left(Standing::Rewritten { ours, theirs, .. }) => Some((branch, ours, theirs)),
+            Moved::Left(BranchRelation::Rewritten { ours, theirs, .. }) => Some((branch, ours, theirs)),
             Moved::Left(_) | Moved::Brought(_) | Moved::Raced => None,
         })
     }
@@ -294,7 +294,7 @@ impl Copy<'_> {
         seen.theirs.head.clone().filter(|head| self.branches.first() != Some(head))
     }
 
-    async fn standings(&self, repos: &Repos, seen: &ListingPair) -> Result<Vec<(Branch, Standing)>, SyncError> {
+    async fn standings(&self, repos: &Repos, seen: &ListingPair) -> Result<Vec<(Branch, BranchRelation)>, SyncError> {
         let ListingPair { theirs, ours } = seen;
         let at = |branch: &Branch| (theirs.branches.get(branch), ours.branches.get(branch));
         let apart: Vec<&Branch> =
@@ -305,9 +305,9 @@ impl Copy<'_> {
         let mut found = Vec::new();
         for branch in self.branches {
             let standing = match at(branch) {
-                (None, _) => Standing::Gone,
-                (Some(their), Some(our)) if their == our => Standing::Same(our.clone()),
-                (Some(their), None) => Standing::New(their.clone()),
+                (None, _) => BranchRelation::Gone,
+                (Some(their), Some(our)) if their == our => BranchRelation::Same(our.clone()),
+                (Some(their), None) => BranchRelation::New(their.clone()),
                 (Some(their), Some(our)) => self.apart(repos, our, their).await?,
             };
             found.push((branch.clone(), standing));
@@ -315,7 +315,7 @@ impl Copy<'_> {
         Ok(found)
     }
 
-    async fn apart(&self, repos: &Repos, ours: &Commit, theirs: &Commit) -> Result<Standing, SyncError> {
+    async fn apart(&self, repos: &Repos, ours: &Commit, theirs: &Commit) -> Result<BranchRelation, SyncError> {
         if !repos.has(self.key, ours).await? {
             repos.fetch_commit(self.key, self.to.0, self.to.1, ours).await?;
         }
@@ -328,9 +328,9 @@ impl Copy<'_> {
         let commits = repos.commits_between(self.key, ours, theirs).await?;
         let (ours, theirs) = (ours.clone(), theirs.clone());
         Ok(match (lost, commits) {
-            (0, commits) => Standing::Behind { from: ours, to: theirs, commits },
-            (lost, 0) => Standing::Ahead { ours, commits: lost },
-            (lost, _) => Standing::Rewritten { ours, theirs, lost },
+            (0, commits) => BranchRelation::Behind { from: ours, to: theirs, commits },
+            (lost, 0) => BranchRelation::Ahead { ours, commits: lost },
+            (lost, _) => BranchRelation::Rewritten { ours, theirs, lost },
         })
     }
 
@@ -338,14 +338,19 @@ impl Copy<'_> {
         &self,
         repos: &Repos,
         branch: &Branch,
-        standing: Standing,
+        standing: BranchRelation,
         rewritten: Option<(&Branch, &Commit)>,
     ) -> Result<Moved, SyncError> {
         let (old, new) = match &standing {
-            Standing::New(new) => (None, new),
-            Standing::Behind { from, to, .. } => (Some(from), to),
-            Standing::Rewritten { ours, theirs, .. } if rewritten == Some((branch, theirs)) => (Some(ours), theirs),
-            Standing::Same(_) | Standing::Ahead { .. } | Standing::Rewritten { .. } | Standing::Gone => {
+            BranchRelation::New(new) => (None, new),
+            BranchRelation::Behind { from, to, .. } => (Some(from), to),
+            BranchRelation::Rewritten { ours, theirs, .. } if rewritten == Some((branch, theirs)) => {
+                (Some(ours), theirs)
+            }
+            BranchRelation::Same(_)
+            | BranchRelation::Ahead { .. }
+            | BranchRelation::Rewritten { .. }
+            | BranchRelation::Gone => {
                 return Ok(Moved::Left(standing));
             }
         };

@@ -1,6 +1,6 @@
 //! Bringing a copy in step with an upstream, as two bare repositories.
 
-use super::sync::{Copy, Moved, Standing, Synced, Tags};
+use super::sync::{BranchRelation, Copy, Moved, Synced, Tags};
 use crate::git::{Branch, RemoteUrl, Repos};
 use domain::Commit;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ impl Pair {
         let rewritten = rewritten.map(|commit| (&branches[0], commit));
         let synced = copy.sync_seen(&self.repos, &seen, rewritten).await.unwrap();
         assert!(!seen.is_in_step(&branches) || !synced.brought(), "what is in step needs nothing: {synced:?}");
-        let left = |synced: &Synced| -> Vec<Standing> {
+        let left = |synced: &Synced| -> Vec<BranchRelation> {
             let of = |moved: &Moved| match moved {
                 Moved::Left(standing) | Moved::Brought(standing) => standing.clone(),
                 Moved::Raced => panic!("nobody else is here"),
@@ -85,19 +85,22 @@ impl Pair {
 #[tokio::test]
 async fn a_branch_is_moved_forward_and_nothing_else_happens_to_it() {
     let pair = Pair::new();
-    assert!(matches!(pair.only(None).await, Moved::Brought(Standing::New(_))));
-    assert!(matches!(pair.only(None).await, Moved::Left(Standing::Same(_))));
+    assert!(matches!(pair.only(None).await, Moved::Brought(BranchRelation::New(_))));
+    assert!(matches!(pair.only(None).await, Moved::Left(BranchRelation::Same(_))));
     pair.commit("upstream", "main", "two");
     let three = pair.commit("upstream", "main", "three");
     let moved = pair.only(None).await;
-    assert!(matches!(&moved, Moved::Brought(Standing::Behind { commits: 2, to, .. }) if *to == three), "{moved:?}");
+    assert!(
+        matches!(&moved, Moved::Brought(BranchRelation::Behind { commits: 2, to, .. }) if *to == three),
+        "{moved:?}"
+    );
     assert_eq!(pair.at("forge", "main"), three.as_str());
     // What was pushed to the forge stays there.
     let own = pair.commit("forge", "main", "own");
-    assert_eq!(pair.only(None).await, Moved::Left(Standing::Ahead { ours: own.clone(), commits: 1 }));
+    assert_eq!(pair.only(None).await, Moved::Left(BranchRelation::Ahead { ours: own.clone(), commits: 1 }));
     assert_eq!((pair.at("forge", "main"), pair.at("upstream", "main")), (own.to_string(), three.to_string()));
     let four = pair.commit("upstream", "main", "four");
-    let rewritten = Standing::Rewritten { ours: own.clone(), theirs: four.clone(), lost: 1 };
+    let rewritten = BranchRelation::Rewritten { ours: own.clone(), theirs: four.clone(), lost: 1 };
     assert_eq!(pair.only(None).await, Moved::Left(rewritten.clone()));
     assert_eq!(pair.only(Some(&three)).await, Moved::Left(rewritten.clone()), "another commit was named");
     assert_eq!(pair.at("forge", "main"), own.to_string());
@@ -112,8 +115,8 @@ async fn chosen_branches_come_and_others_do_not() {
         pair.commit("upstream", branch, branch);
     }
     let synced = pair.run(&["main", "dev", "gone"], None).await;
-    assert!(matches!(synced.branches[1].1, Moved::Brought(Standing::New(_))), "{synced:?}");
-    assert_eq!(synced.branches[2].1, Moved::Left(Standing::Gone));
+    assert!(matches!(synced.branches[1].1, Moved::Brought(BranchRelation::New(_))), "{synced:?}");
+    assert_eq!(synced.branches[2].1, Moved::Left(BranchRelation::Gone));
     assert_eq!(git(&pair.bare("forge"), &["for-each-ref", "--format=%(refname:short)"]), "dev\nmain");
     assert_eq!(synced.other_head, None);
     git(&pair.bare("upstream"), &["symbolic-ref", "HEAD", "refs/heads/dev"]);
@@ -148,7 +151,7 @@ async fn tags_are_added_and_never_moved() {
     assert_eq!((tags.new, tags.failed.len()), (1, 1), "{tags:?}");
     assert!(tags.failed[0].0.as_str() == "v3/one" && pair.at("forge", "v4") == two.to_string());
     let three = pair.commit("upstream", "main", "three");
-    assert!(matches!(pair.only(None).await, Moved::Brought(Standing::Behind { to, .. }) if to == three));
+    assert!(matches!(pair.only(None).await, Moved::Brought(BranchRelation::Behind { to, .. }) if to == three));
 }
 
 /// More than are pushed at once, and more refusals than one round tries.

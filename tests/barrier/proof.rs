@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use caisson::barrier::{Proof, Standing};
+use caisson::barrier::{BarrierState, Proof};
 use caisson::bot::{Prover, barrier_key};
 use caisson::git::Repos;
 use caisson::sandbox::broker::Broker;
@@ -17,7 +17,7 @@ use crate::lab::{IMAGE, Lab, Weak, run, runner};
 
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-fn prover(lab: &Lab, broker: Arc<dyn Broker>) -> (Prover, watch::Receiver<Standing>) {
+fn prover(lab: &Lab, broker: Arc<dyn Broker>) -> (Prover, watch::Receiver<BarrierState>) {
     let mut config = lab.config("");
     config.sandbox.network = caisson::config::process::Network::None;
     std::fs::create_dir_all(&config.state_dir).expect("a directory");
@@ -26,9 +26,9 @@ fn prover(lab: &Lab, broker: Arc<dyn Broker>) -> (Prover, watch::Receiver<Standi
     Prover::new(Arc::new(config), broker, None, &sandboxes)
 }
 
-async fn standing(lab: &Lab, broker: Arc<dyn Broker>) -> Standing {
+async fn standing(lab: &Lab, broker: Arc<dyn Broker>) -> BarrierState {
     let (prover, watched) = prover(lab, broker);
-    assert!(matches!(&*watched.borrow(), Standing::Waiting(_)), "nothing is proven before it was tried");
+    assert!(matches!(&*watched.borrow(), BarrierState::Waiting(_)), "nothing is proven before it was tried");
     prover.run().await;
     watched.borrow().clone()
 }
@@ -44,7 +44,7 @@ async fn a_weakness_is_refused_by_name_and_a_proof_is_kept_for_this_machine_alon
             };
             Arc::new(Weak::new(lab, change))
         };
-        let Standing::Broken(mismatches) = standing(&lab, weak(&lab)).await else { panic!("it was believed") };
+        let BarrierState::Broken(mismatches) = standing(&lab, weak(&lab)).await else { panic!("it was believed") };
         assert_eq!(mismatches.len(), 1, "{mismatches:?}");
         assert!(mismatches[0].contains("check 23") && mismatches[0].contains("processes: max"), "{mismatches:?}");
         let mut config = lab.config("");
@@ -53,11 +53,11 @@ async fn a_weakness_is_refused_by_name_and_a_proof_is_kept_for_this_machine_alon
         let kept = Proof::last(&config.state_dir).expect("kept");
         assert!(kept.key == key && !kept.shows(&key), "a mismatch is kept for doctor, and is no proof");
 
-        assert_eq!(standing(&lab, lab.broker.clone()).await, Standing::Proven);
+        assert_eq!(standing(&lab, lab.broker.clone()).await, BarrierState::Proven);
         assert!(Proof::last(&config.state_dir).expect("kept").shows(&key));
         // Nothing has changed, so nothing is tried and the weakness is not found.
         let before = MADE.load(Ordering::Relaxed);
-        assert_eq!(standing(&lab, weak(&lab)).await, Standing::Proven);
+        assert_eq!(standing(&lab, weak(&lab)).await, BarrierState::Proven);
         assert_eq!(MADE.load(Ordering::Relaxed), before);
         // With another limit the barrier has to be proven again.
         config.sandbox.pids += 1;
@@ -81,10 +81,10 @@ async fn what_did_not_hold_is_tried_again_and_holds_once_it_is_mended() {
         let prover = prover.mended_within(Duration::from_millis(100));
         let proving = tokio::spawn(async move { prover.stay().await });
         assert!(matches!(
-            &*watched.wait_for(|it| !matches!(it, Standing::Waiting(_))).await.expect("known"),
-            Standing::Broken(_)
+            &*watched.wait_for(|it| !matches!(it, BarrierState::Waiting(_))).await.expect("known"),
+            BarrierState::Broken(_)
         ));
-        assert_eq!(*watched.wait_for(|it| *it == Standing::Proven).await.expect("proven"), Standing::Proven);
+        assert_eq!(*watched.wait_for(|it| *it == BarrierState::Proven).await.expect("proven"), BarrierState::Proven);
         proving.abort();
         assert_eq!(TRIES.load(Ordering::Relaxed), 2);
     })
@@ -108,7 +108,7 @@ async fn an_outdated_runner_is_named_and_nothing_is_tried_with_it() {
         let named = old.display().to_string();
         run(old.clone(), move |lab| async move {
             let untouched = |_: &mut serde_json::Value, _: &Lab| panic!("a sandbox was made with it");
-            let Standing::Refused(why) = standing(&lab, Arc::new(Weak::new(&lab, untouched))).await else {
+            let BarrierState::Refused(why) = standing(&lab, Arc::new(Weak::new(&lab, untouched))).await else {
                 panic!("it was tried");
             };
             assert!(why.contains(said) && why.contains(&named) && why.contains("`make build`"), "{why}");

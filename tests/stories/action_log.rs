@@ -146,7 +146,7 @@ async fn the_log_of_a_task_without_a_pull_request_hangs_on_its_issue() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_task_that_did_nothing_leaves_no_file() {
     let world = World::new(FIX).await;
-    world.barrier.send_replace(caisson::barrier::Standing::Waiting("until the test ends".into()));
+    world.barrier.send_replace(caisson::barrier::BarrierState::Waiting("until the test ends".into()));
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until_state("queued").await;
     world.alice().comment(REPO, issue, "/stop").expect("said");

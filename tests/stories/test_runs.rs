@@ -1,7 +1,7 @@
 //! `/test-pr` and `/test-pr-bug`: a command on a branch, answered once and shown as a commit status, also if the bot is killed meanwhile.
 
 use crate::world::{FIX, REPO, TEST, World, git};
-use caisson::barrier::Standing;
+use caisson::barrier::BarrierState;
 use caisson::forge::{ForgeReads as _, ForgeWrites as _, NewPull, RepoRef, StatusState};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -375,13 +375,13 @@ async fn nothing_runs_before_the_barrier_is_proven_and_a_broken_one_is_said() {
     let world = World::new(FIX).await;
     let commit = branch(&world, "mend", &[("semver.py", MENDED)]);
     let ran = world.dir.path().join("ran");
-    world.barrier.send(Standing::Waiting("it is tried".into())).expect("heard");
+    world.barrier.send(BarrierState::Waiting("it is tried".into())).expect("heard");
     let issue = issue(&world);
     say(&world, issue, &format!("/test-pr \"echo run >> {}\" mend", ran.display()));
     until_status(&world, &commit, "caisson/test", StatusState::Pending).await;
     world.heard(issue).await;
     assert!(!ran.exists());
-    world.barrier.send(Standing::Refused("the barrier does not hold here".into())).expect("heard");
+    world.barrier.send(BarrierState::Refused("the barrier does not hold here".into())).expect("heard");
     let said = world.until_said(issue, "**not run**").await;
     assert!(said.contains("the barrier does not hold here"), "{said}");
     until_status(&world, &commit, "caisson/test", StatusState::Error).await;

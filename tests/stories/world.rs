@@ -8,7 +8,7 @@ use crate::ground::{add_labels, configure, push_project};
 use crate::local_broker::LocalBroker;
 pub use crate::scripts::FIX;
 use crate::switch::Switch;
-use caisson::barrier::{Inspector, Standing};
+use caisson::barrier::{BarrierState, Inspector};
 use caisson::bot::{Bot, Parts};
 use caisson::cli::store::{host_id, location};
 use caisson::config::{Process, Secret};
@@ -36,7 +36,7 @@ pub struct World {
     pub dir: tempfile::TempDir,
     pub config: Arc<Process>,
     /// Plain processes have no barrier: it counts as proven unless a story says otherwise.
-    pub barrier: watch::Sender<Standing>,
+    pub barrier: watch::Sender<BarrierState>,
     /// What the inspection of each task's sandbox finds: nothing, unless a story says otherwise.
     pub inspector: Arc<Inspected>,
     /// Where effects are broken off: nowhere, unless a story says otherwise.
@@ -166,7 +166,7 @@ impl World {
             doors: None,
             dir,
             config: Arc::new(config),
-            barrier: watch::channel(Standing::Proven).0,
+            barrier: watch::channel(BarrierState::Proven).0,
             inspector: Arc::default(),
             cuts: Cuts::default(),
             model: Switch::default(),
@@ -454,7 +454,7 @@ async fn parts(
     config: Arc<Process>,
     broker: Arc<LocalBroker>,
     doors: Option<Arc<Doors>>,
-    barrier: watch::Receiver<Standing>,
+    barrier: watch::Receiver<BarrierState>,
     inspector: Arc<Inspected>,
 ) -> Parts {
     let store = Store::open(location(&config).expect("a place")).await.expect("the store");

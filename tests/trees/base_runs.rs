@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use caisson::sandbox::checks::{Standing, standing};
+use caisson::sandbox::checks::{ChecksResult, standing};
 use caisson::sandbox::{EgressControl, Sandboxes, Settings, VerifySpec};
 use domain::{Commit, Verdict, VerdictKind};
 
@@ -39,7 +39,7 @@ async fn one_run_serves_the_start_every_verification_and_a_new_life() {
         .await
         .expect("run")
         .expect("known");
-    assert_eq!(standing(&known.1), Standing::Fail { tests: 1 });
+    assert_eq!(standing(&known.1), ChecksResult::Fail { tests: 1 });
     let mended = changed(&world, "def add(a, b):\n    return a + b\n").await;
     let verdict = verified(&world, &world.sandboxes, &world.checks(&mended, Some(command))).await;
     assert_eq!((verdict.kind, verdict.base_exit_code, verdict.looked_for), (VerdictKind::Passed, Some(1), 1));
@@ -69,7 +69,7 @@ async fn a_run_that_was_stopped_is_made_again() {
     let slow = VerifySpec { wall_ms: 300, ..world.checks(&world.base, Some("sleep 60")) };
     for times in 1..=2 {
         let (_, outcome) = world.sandboxes.base_runs.checks_of_base(&slow).await.expect("run").expect("known");
-        assert!(matches!(standing(&outcome), Standing::Stopped(_)), "{outcome:?}");
+        assert!(matches!(standing(&outcome), ChecksResult::Stopped(_)), "{outcome:?}");
         assert_eq!(runs(&world), times);
     }
 }
@@ -83,5 +83,5 @@ async fn a_file_that_cannot_be_read_is_no_run() {
         std::fs::write(entry.expect("read").path(), "{").expect("spoiled");
     }
     let (_, outcome) = world.sandboxes.base_runs.checks_of_base(&base).await.expect("run").expect("known");
-    assert_eq!((standing(&outcome), runs(&world)), (Standing::Fail { tests: 1 }, 2));
+    assert_eq!((standing(&outcome), runs(&world)), (ChecksResult::Fail { tests: 1 }, 2));
 }

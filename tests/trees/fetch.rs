@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use caisson::fetch::{Approved, ApprovedSource, Brought, FetchRequest, Offer, Refusal, Standing, fetch};
+use caisson::fetch::{ApprovalState, Approved, ApprovedSource, Brought, FetchRequest, Offer, Refusal, fetch};
 use caisson::git::Branch;
 use domain::{Commit, UpstreamChecks, Verdict, VerdictKind};
 
@@ -16,7 +16,7 @@ const BRANCH: &str = "agent/7-fix";
 pub struct Home {
     pub dir: tempfile::TempDir,
     pub offer: Offer,
-    pub standing: Standing,
+    pub standing: ApprovalState,
     pub delivered: Mutex<Vec<Commit>>,
     /// What it was told of the upstream's CI.
     pub told: Mutex<Vec<UpstreamChecks>>,
@@ -28,7 +28,7 @@ impl ApprovedSource for Home {
         Ok((*branch == self.offer.branch).then(|| self.offer.clone()))
     }
 
-    async fn standing(&self, _offer: &Offer) -> Result<Standing, String> {
+    async fn standing(&self, _offer: &Offer) -> Result<ApprovalState, String> {
         Ok(self.standing.clone())
     }
 
@@ -84,7 +84,7 @@ impl Home {
             verdict: Some(verdict(VerdictKind::Passed)),
             upstream: None,
         };
-        Self { dir, offer, standing: Standing::Stands, delivered: Mutex::default(), told: Mutex::default() }
+        Self { dir, offer, standing: ApprovalState::Stands, delivered: Mutex::default(), told: Mutex::default() }
     }
 
     pub fn clone_dir(&self) -> PathBuf {
@@ -176,9 +176,9 @@ async fn only_what_is_approved_verified_and_known() {
     let approved = home.offer.approved.take();
     assert!(home.refused(&home.request()).await.what.contains("is not approved"));
     home.offer.approved = approved;
-    home.standing = Standing::Withdrawn("the review was dismissed".to_owned());
+    home.standing = ApprovalState::Withdrawn("the review was dismissed".to_owned());
     assert!(home.refused(&home.request()).await.reasons[0].contains("dismissed"));
-    home.standing = Standing::Stands;
+    home.standing = ApprovalState::Stands;
     for kind in [Some(VerdictKind::Failed), Some(VerdictKind::None), None] {
         home.offer.verdict = kind.map(verdict);
         assert!(home.refused(&home.request()).await.hint.contains("--unverified"));

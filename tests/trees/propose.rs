@@ -1,6 +1,8 @@
 //! `caisson fetch --open-pr`: an approved commit becomes a pull request on the upstream, with a person's own token; her clone is only read.
 
-use caisson::fetch::{Approved, Brought, FetchRequest, Pace, Propose, Refusal, Source, Standing, UpstreamCi, fetch};
+use caisson::fetch::{
+    ApprovalState, Approved, Brought, FetchRequest, Pace, Propose, Refusal, Source, UpstreamCi, fetch,
+};
 use caisson::git::RemoteUrl;
 use caisson::secret::Secret;
 use devforge::{Devforge, Options};
@@ -128,7 +130,7 @@ async fn a_commit_that_the_upstream_lacks_below_the_work_does_not_go_there_with_
 async fn an_approval_that_was_withdrawn_is_not_told_as_one() {
     let upstream = Upstream::start().await;
     let (mut home, request) = upstream.home();
-    home.standing = Standing::Withdrawn("the approval was dismissed".to_owned());
+    home.standing = ApprovalState::Withdrawn("the approval was dismissed".to_owned());
     let loud = FetchRequest { unreviewed: true, ..request };
     fetch(&loud, &home).await.unwrap_or_else(|e| panic!("{e:?}"));
     let body = upstream.api.pulls()[0]["body"].as_str().unwrap().to_owned();

@@ -15,7 +15,8 @@ use crate::git::{Auth, Branch, Listing, RemoteUrl, Repos};
 use crate::message::plain_lines;
 use crate::text::one_line;
 use crate::upstream::{
-    Answers, Copy, GitHub, Looked, Moved, SourceNow, Standing, Synced, credential, followed, look, name_in, on_forge,
+    Answers, BranchRelation, Copy, GitHub, Looked, Moved, SourceNow, Synced, credential, followed, look, name_in,
+    on_forge,
 };
 use anyhow::{Context, Result};
 use clap::Args;
@@ -209,9 +210,14 @@ fn tell(entry: &Entry, synced: &Synced, printer: &Printer) {
     let mut branches = synced.branches.iter();
     for line in plain_lines(synced) {
         match branches.next().map(|(_, moved)| moved) {
-            Some(Moved::Left(Standing::Rewritten { .. } | Standing::Gone) | Moved::Raced) => printer.bad(&line),
-            Some(Moved::Left(Standing::Ahead { .. })) => printer.warn(&line),
-            Some(Moved::Left(Standing::Same(_) | Standing::New(_) | Standing::Behind { .. }) | Moved::Brought(_)) => {
+            Some(Moved::Left(BranchRelation::Rewritten { .. } | BranchRelation::Gone) | Moved::Raced) => {
+                printer.bad(&line)
+            }
+            Some(Moved::Left(BranchRelation::Ahead { .. })) => printer.warn(&line),
+            Some(
+                Moved::Left(BranchRelation::Same(_) | BranchRelation::New(_) | BranchRelation::Behind { .. })
+                | Moved::Brought(_),
+            ) => {
                 printer.good(&line);
             }
             None => printer.say(&line),

@@ -12,7 +12,7 @@ use crate::config::project::{Granted, Network};
 use crate::config::proposal::Proposal;
 use crate::effect::{Choice, Chosen};
 use crate::egress::overruled;
-use crate::sandbox::checks::{Standing, standing};
+use crate::sandbox::checks::{ChecksResult, standing};
 use crate::sandbox::commands::{self, Commands, Found, Setup};
 use crate::sandbox::items;
 use crate::sandbox::lacks::{Lack, lacks};
@@ -44,7 +44,7 @@ pub(super) struct TrialResult {
 struct Attempt {
     setup: Option<Setup>,
     test: Found,
-    standing: Standing,
+    standing: ChecksResult,
 }
 
 pub(super) struct Look<'a> {
@@ -87,7 +87,7 @@ impl<'a> Look<'a> {
         }
         let before = self.as_it_is(&read).await?;
         let mut best = None;
-        if !matches!(&before, Some(Attempt { standing: Standing::Pass { .. }, .. })) {
+        if !matches!(&before, Some(Attempt { standing: ChecksResult::Pass { .. }, .. })) {
             best = self.ways(&read, before.as_ref()).await?;
         }
         let setup = best.as_ref().or(before.as_ref()).and_then(|way| way.setup.clone());
@@ -161,7 +161,7 @@ impl<'a> Look<'a> {
         if let Some(setup) = &setup
             && !self.set_up(read, setup).await?
         {
-            return Ok(Some(Attempt { setup: Some(setup.clone()), test, standing: Standing::Nothing }));
+            return Ok(Some(Attempt { setup: Some(setup.clone()), test, standing: ChecksResult::Nothing }));
         }
         let standing = self.check(read, &test, "as it is").await?;
         Ok(Some(Attempt { setup, test, standing }))
@@ -257,18 +257,18 @@ impl<'a> Look<'a> {
     }
 
     /// Runs checks, and prints a sentence that fits their result.
-    async fn check(&mut self, read: &Read, test: &Found, how: &str) -> Result<Standing> {
+    async fn check(&mut self, read: &Read, test: &Found, how: &str) -> Result<ChecksResult> {
         self.printer.step(&format!("checks: {}", shown(&test.command)));
         let tried = self.run(read, &test.command, "checks").await?;
         let stands = standing(&tried.outcome);
         let text = format!("checks, {how}: {} ({}, {})", shown(&test.command), test.by, seconds(&tried));
         match &stands {
-            Standing::Pass { .. } => self.printer.good(&format!("{text}: {}", words(&stands))),
-            Standing::Fail { .. } => {
+            ChecksResult::Pass { .. } => self.printer.good(&format!("{text}: {}", words(&stands))),
+            ChecksResult::Fail { .. } => {
                 self.printer.warn(&format!("{text}: {}", words(&stands)));
                 let _ = self.failures(&tried.outcome.text);
             }
-            Standing::Nothing | Standing::Stopped(_) => {
+            ChecksResult::Nothing | ChecksResult::Stopped(_) => {
                 self.printer.bad(&format!("{text}: {}", words(&stands)));
                 self.explain(&tried.outcome.text, None);
             }
@@ -437,14 +437,14 @@ fn summary(before: Option<&Attempt>, best: &Attempt) -> Vec<String> {
     lines
 }
 
-fn words(standing: &Standing) -> String {
+fn words(standing: &ChecksResult) -> String {
     let tests = |count: u64| crate::text::count(count, "test");
     match standing {
-        Standing::Pass { tests: Some(count) } => format!("they pass, {}", tests(*count)),
-        Standing::Pass { tests: None } => "they pass".to_owned(),
-        Standing::Fail { tests: count } => format!("they run, {}, and do not pass", tests(*count)),
-        Standing::Nothing => "not one test ran".to_owned(),
-        Standing::Stopped(why) => (*why).to_owned(),
+        ChecksResult::Pass { tests: Some(count) } => format!("they pass, {}", tests(*count)),
+        ChecksResult::Pass { tests: None } => "they pass".to_owned(),
+        ChecksResult::Fail { tests: count } => format!("they run, {}, and do not pass", tests(*count)),
+        ChecksResult::Nothing => "not one test ran".to_owned(),
+        ChecksResult::Stopped(why) => (*why).to_owned(),
     }
 }
 
