@@ -13,7 +13,7 @@ pub fn now() -> i64 {
 const APART_MS: i64 = 3600 * 1000;
 
 #[derive(Debug, Clone, Copy)]
-struct Heard {
+struct ClockReading {
     /// The forge's time, and ours then (Unix milliseconds).
     forge: i64,
     ours: i64,
@@ -23,7 +23,7 @@ struct Heard {
 /// What the forge's clock said last, in this life.
 #[derive(Debug, Default)]
 pub struct Clock {
-    heard: Mutex<Option<Heard>>,
+    heard: Mutex<Option<ClockReading>>,
     /// That the clocks differ was said.
     warned: AtomicBool,
     moved: AtomicI64,
@@ -32,7 +32,7 @@ pub struct Clock {
 impl Clock {
     /// The forge's clock shows this now (Unix milliseconds).
     pub fn hear(&self, forge: i64) {
-        let heard = Heard { forge, ours: now(), at: Instant::now() };
+        let heard = ClockReading { forge, ours: now(), at: Instant::now() };
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(heard);
     }
 
@@ -46,7 +46,7 @@ impl Clock {
         self.moved.fetch_add(ms, Ordering::Relaxed);
     }
 
-    fn heard(&self) -> Option<Heard> {
+    fn heard(&self) -> Option<ClockReading> {
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

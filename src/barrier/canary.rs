@@ -15,26 +15,26 @@ use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::task::JoinHandle;
 
 /// Peers that were heard, or names that were asked for.
-type Heard = Arc<Mutex<Vec<String>>>;
+type CanaryLog = Arc<Mutex<Vec<String>>>;
 
-fn note(heard: &Heard, what: String) {
+fn note(heard: &CanaryLog, what: String) {
     heard.lock().unwrap_or_else(PoisonError::into_inner).push(what);
 }
 
-fn take(heard: &Heard) -> Vec<String> {
+fn take(heard: &CanaryLog) -> Vec<String> {
     std::mem::take(&mut *heard.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Listens with TCP and UDP on one port of every address, as long as this lives.
 pub struct Listener {
     pub port: u16,
-    heard: Heard,
+    heard: CanaryLog,
     works: Vec<JoinHandle<()>>,
 }
 
 impl Listener {
     pub async fn start() -> std::io::Result<Listener> {
-        let heard = Heard::default();
+        let heard = CanaryLog::default();
         // IPv6 and IPv4, where the machine has both.
         let tcp = match TcpListener::bind("[::]:0").await {
             Ok(listener) => listener,
@@ -139,7 +139,7 @@ pub const PRIVATE: &str = "private-";
 pub struct Upstream {
     /// UDP address it listens on, given to the router under test as its upstream server.
     pub at: SocketAddr,
-    asked: Heard,
+    asked: CanaryLog,
     work: JoinHandle<()>,
 }
 
@@ -152,7 +152,7 @@ impl Upstream {
         let Some(own) = lasting().await else { return Ok(None) };
         let socket = UdpSocket::bind((own, 0)).await?;
         let at = socket.local_addr()?;
-        let asked = Heard::default();
+        let asked = CanaryLog::default();
         let to = asked.clone();
         let work = tokio::spawn(async move {
             let mut buffer = [0; 1024];

@@ -104,7 +104,7 @@ impl Toolchains {
             BuildImageOptionsBuilder::default().t(tag).buildargs(arguments).nocache(fresh).rm(true).forcerm(true);
         let context = bollard::body_try_stream(context);
         let mut stream = self.docker.build_image(options.build(), None, Some(context));
-        let mut heard = Heard::default();
+        let mut heard = BuildOutput::default();
         while let Some(piece) = stream.next().await {
             match piece {
                 Ok(info) => heard.take(info, say),
@@ -144,14 +144,14 @@ pub(super) fn alone(text: &str) -> impl Stream<Item = std::io::Result<Bytes>> + 
 
 /// Output of a build so far.
 #[derive(Default)]
-struct Heard {
+struct BuildOutput {
     /// Beginning of an incomplete line.
     rest: String,
     tail: Vec<String>,
     failed: Option<String>,
 }
 
-impl Heard {
+impl BuildOutput {
     fn take(&mut self, info: BuildInfo, say: &mut (dyn FnMut(Progress) + Send)) {
         if let Some(detail) = info.error_detail {
             self.failed = Some(detail.message.unwrap_or_else(|| "the builder did not say why".into()));
@@ -195,8 +195,8 @@ fn step(line: &str) -> Option<Progress> {
 mod tests {
     use super::*;
 
-    fn heard(pieces: &[&str]) -> (Heard, Vec<Progress>) {
-        let (mut heard, mut said) = (Heard::default(), Vec::new());
+    fn heard(pieces: &[&str]) -> (BuildOutput, Vec<Progress>) {
+        let (mut heard, mut said) = (BuildOutput::default(), Vec::new());
         for piece in pieces {
             let info = BuildInfo { stream: Some((*piece).to_owned()), ..Default::default() };
             heard.take(info, &mut |it| said.push(it));

@@ -24,7 +24,7 @@ struct Stuck {
 
 /// The parser's state according to its log, until error recovery begins.
 #[derive(Default)]
-struct Heard {
+struct ParserState {
     /// Row and column (bytes) after the last accepted token.
     at: (usize, usize),
     /// Kinds of the last token read, and of the last one accepted.
@@ -35,7 +35,7 @@ struct Heard {
     guessing: bool,
 }
 
-impl Heard {
+impl ParserState {
     fn hear(&mut self, line: &str) {
         if self.guessing {
             return;
@@ -64,7 +64,7 @@ impl Heard {
 
 /// The first error of a text that has one; `None` when it cannot be located.
 pub fn first(language: Language, text: &str, tree: &Tree) -> Option<Mistake> {
-    let heard = Arc::new(Mutex::new(Heard::default()));
+    let heard = Arc::new(Mutex::new(ParserState::default()));
     let ear = Arc::clone(&heard);
     let mut parser = parser(language)?;
     parser.set_logger(Some(Box::new(move |kind, line| {
