@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use protocol::survey::{Found, LONG, MAX_FILES, MAX_NAME, MAX_NAMES, MAX_TEXTS, Question, Reason, SurveyAnswer};
+use protocol::survey::{LONG, MAX_FILES, MAX_NAME, MAX_NAMES, MAX_TEXTS, Question, RankedFile, Reason, SurveyAnswer};
 
 use crate::index::{self, Counts, Field, Terms};
 use crate::language::{FileKind, Language};
@@ -128,7 +128,7 @@ fn choose(files: &[File], ranked: Vec<Ranked>, question: &Question) -> Ranking {
     Ranking { whole: whole.is_some(), files: first }
 }
 
-fn tell(tree: &Tree, files: &mut [File], told: Ranking, question: &Question) -> Vec<Found> {
+fn tell(tree: &Tree, files: &mut [File], told: Ranking, question: &Question) -> Vec<RankedFile> {
     let mut texts = question.texts.min(MAX_TEXTS);
     let mut lists = LISTS;
     let one = |ranked: Ranked| {
@@ -146,7 +146,7 @@ fn tell(tree: &Tree, files: &mut [File], told: Ranking, question: &Question) -> 
         }
         let text = (file.bytes <= texts).then(|| tree.read(&file.path)).flatten().filter(|(_, exact)| *exact);
         texts -= text.as_ref().map_or(0, |_| file.bytes);
-        Found {
+        RankedFile {
             path: file.path.clone(),
             bytes: file.bytes,
             tokens: file.bytes.div_ceil(4),

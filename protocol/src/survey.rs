@@ -54,7 +54,7 @@ pub struct SurveyAnswer {
     /// Whether the answer has all sources of the tree.
     pub whole: bool,
     /// The files, most relevant first.
-    pub files: Vec<Found>,
+    pub files: Vec<RankedFile>,
     /// Number of text files that were read.
     pub seen: u64,
     /// Tokens of all sources among the files that were looked at.
@@ -66,7 +66,7 @@ pub struct SurveyAnswer {
 /// One file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Found {
+pub struct RankedFile {
     /// Path relative to the root, with `/`.
     pub path: String,
     /// Length of its text in bytes.

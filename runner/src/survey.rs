@@ -51,14 +51,14 @@ fn fit(mut answer: SurveyAnswer) -> anyhow::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use protocol::survey::{Found, MAX_TEXTS, Part};
+    use protocol::survey::{MAX_TEXTS, Part, RankedFile};
 
     use super::*;
 
-    fn found(path: String, text: Option<String>) -> Found {
+    fn found(path: String, text: Option<String>) -> RankedFile {
         let (bytes, tokens) = (MAX_TEXTS, MAX_TEXTS / 4);
         let parts = vec![Part { name: "one".to_owned(), first: 1, last: 2 }];
-        Found { path, bytes, tokens, lines: 200, score: 1.0, because: vec![], defines: vec![], parts, text }
+        RankedFile { path, bytes, tokens, lines: 200, score: 1.0, because: vec![], defines: vec![], parts, text }
     }
 
     #[test]

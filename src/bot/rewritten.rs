@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The branches that are rewritten: the forge's commit and the upstream's.
-type Found = Vec<(Branch, Commit, Commit)>;
+type BranchRewrites = Vec<(Branch, Commit, Commit)>;
 
 /// Tells people on the forge of rewritten upstreams.
 pub struct RewrittenIssues {
@@ -25,7 +25,7 @@ pub struct RewrittenIssues {
     /// Key of the marks by which its own issues are found again.
     key: Secret,
     /// What was told last of each repository in this life.
-    known_rewrites: Mutex<HashMap<String, Found>>,
+    known_rewrites: Mutex<HashMap<String, BranchRewrites>>,
 }
 
 impl RewrittenIssues {
@@ -38,7 +38,7 @@ impl RewrittenIssues {
     /// # Errors
     /// Those of the forge; the next comparison tries again.
     pub async fn tell(&self, at: &RepoRef, key: &str, synced: &Synced) -> Result<(), ForgeError> {
-        let found: Found =
+        let found: BranchRewrites =
             synced.rewritten().map(|(branch, ours, theirs)| (branch.clone(), ours.clone(), theirs.clone())).collect();
         if self.known_rewrites.lock().unwrap_or_else(PoisonError::into_inner).get(key) == Some(&found) {
             return Ok(());

@@ -11,7 +11,7 @@ const MOST_APPROVALS: u8 = 5;
 
 /// All problems, not only the first.
 pub(super) fn problems(config: &Process) -> Vec<Problem> {
-    let mut found = Found(Vec::new());
+    let mut found = ProblemList(Vec::new());
     found.general(config);
     found.models(&config.models);
     for (kind, id) in config.commands.named() {
@@ -64,9 +64,9 @@ pub(super) fn problems(config: &Process) -> Vec<Problem> {
     found.0
 }
 
-struct Found(Vec<Problem>);
+struct ProblemList(Vec<Problem>);
 
-impl Found {
+impl ProblemList {
     fn when(&mut self, wrong: bool, key: &str, what: &str) {
         if wrong {
             self.0.push(Problem { line: None, key: key.to_owned(), what: what.to_owned() });
@@ -361,7 +361,7 @@ impl Found {
 
 /// Like entries of the file, but more strictly, because anybody who can write into the database could have chosen them.
 pub(super) fn stored(entry: &Repository) -> Vec<Problem> {
-    let mut found = Found(Vec::new());
+    let mut found = ProblemList(Vec::new());
     found.entry("entry", entry);
     for (key, name) in [("entry.owner", &entry.owner), ("entry.name", &entry.name)] {
         let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));

@@ -13,7 +13,7 @@ use crate::store::EffectRow;
 use crate::thread::Feed;
 use crate::trouble::Trouble;
 use domain::{BaseRun, Event, Input, Look, ShownFile, State, Task};
-use protocol::survey::{Found, Question, Reason};
+use protocol::survey::{Question, RankedFile, Reason};
 use std::collections::BTreeSet;
 
 /// All sources are shown if they have at most this many tokens; shown more, a small model only repeats them.
@@ -124,10 +124,16 @@ fn looked_before(log: &[Event]) -> bool {
 /// Splits files into those shown and the others. A small model repeats whatever it is shown. So tests are left out unless the words name
 /// them and the checks pass (failing tests are reported anyway); and where words or failing checks point at sources, only those are shown,
 /// unless `wide` is set because answers about them did not help.
-fn split(files: Vec<Found>, words: &str, most: usize, red: bool, wide: bool) -> (Vec<Found>, Vec<Found>) {
-    let is_source = |found: &Found| !steers_tests(&found.path);
-    let is_named = |found: &Found| !red && words.contains(found.path.rsplit('/').next().unwrap_or(&found.path));
-    let strength = |found: &Found| found.because.iter().map(points).max().unwrap_or_default();
+fn split(
+    files: Vec<RankedFile>,
+    words: &str,
+    most: usize,
+    red: bool,
+    wide: bool,
+) -> (Vec<RankedFile>, Vec<RankedFile>) {
+    let is_source = |found: &RankedFile| !steers_tests(&found.path);
+    let is_named = |found: &RankedFile| !red && words.contains(found.path.rsplit('/').next().unwrap_or(&found.path));
+    let strength = |found: &RankedFile| found.because.iter().map(points).max().unwrap_or_default();
     let strongest = files.iter().filter(|found| is_source(found)).map(strength).max().unwrap_or_default();
     let mut left = most;
     files.into_iter().partition(|found| {
@@ -167,7 +173,7 @@ fn shown_before(log: &[Event]) -> Vec<String> {
 }
 
 /// A file without what looks like a credential: an answer that would write such a place back is refused (`guard`).
-fn shown_file(found: Found, words: &str, wide: bool) -> Option<ShownFile> {
+fn shown_file(found: RankedFile, words: &str, wide: bool) -> Option<ShownFile> {
     let text = without(found.text.filter(|text| !text.trim().is_empty())?);
     let lines = view::lines(&text, words, wide);
     let strongest = found.because.iter().find(|why| **why != Reason::Asked);
@@ -187,8 +193,8 @@ fn whole_file(path: &str, text: String, words: &str, wide: bool) -> Option<Shown
 mod tests {
     use super::*;
 
-    fn found(path: &str, because: &[Reason]) -> Found {
-        Found {
+    fn found(path: &str, because: &[Reason]) -> RankedFile {
+        RankedFile {
             path: path.to_owned(),
             bytes: 9,
             tokens: 3,

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 
 use domain::Commit;
 use protocol::survey::{
-    Found, MAX_ANSWER, MAX_FILES, MAX_NAME, MAX_NAMES, MAX_PARTS, MAX_PATH, MAX_REASONS, MAX_TEXTS, Part, Question,
-    Reason, SurveyAnswer,
+    MAX_ANSWER, MAX_FILES, MAX_NAME, MAX_NAMES, MAX_PARTS, MAX_PATH, MAX_REASONS, MAX_TEXTS, Part, Question,
+    RankedFile, Reason, SurveyAnswer,
 };
 
 use super::look::Looks;
@@ -49,7 +49,7 @@ pub struct Surveyed {
     /// Whether the files are all sources of the tree.
     pub whole: bool,
     /// The files, most relevant first.
-    pub files: Vec<Found>,
+    pub files: Vec<RankedFile>,
     /// Number of answered files that the commit does not have.
     pub strange: usize,
     /// Number of text files that were read. Untrusted.
@@ -97,8 +97,8 @@ fn judge(answer: &[u8], question: &Question, known: &HashSet<&str>) -> Result<Su
         }
     }
     let named = told.files.len();
-    let ours = |file: &Found| known.contains(file.path.as_str());
-    let files: Vec<Found> = told.files.into_iter().filter(ours).map(|file| by_known(file, known)).collect();
+    let ours = |file: &RankedFile| known.contains(file.path.as_str());
+    let files: Vec<RankedFile> = told.files.into_iter().filter(ours).map(|file| by_known(file, known)).collect();
     let strange = named - files.len();
     Ok(Surveyed {
         whole: told.whole,
@@ -111,7 +111,7 @@ fn judge(answer: &[u8], question: &Question, known: &HashSet<&str>) -> Result<Su
 }
 
 /// Drops reasons that name a file which the commit does not have.
-fn by_known(mut file: Found, known: &HashSet<&str>) -> Found {
+fn by_known(mut file: RankedFile, known: &HashSet<&str>) -> RankedFile {
     file.because.retain(|why| match why {
         Reason::ImportedBy(path) => known.contains(path.as_str()),
         Reason::Asked
@@ -126,7 +126,7 @@ fn by_known(mut file: Found, known: &HashSet<&str>) -> Found {
 }
 
 /// Why our runner would not give this answer about a file.
-fn fault(file: &Found) -> Option<&'static str> {
+fn fault(file: &RankedFile) -> Option<&'static str> {
     let text = file.text.as_ref().is_none_or(|text| text.len() as u64 == file.bytes);
     let lines = u64::from(file.lines) <= file.bytes;
     [
@@ -212,8 +212,8 @@ mod tests {
 
     const KNOWN: [&str; 3] = ["src/a.py", "src/b.py", "tests/test_a.py"];
 
-    fn found(path: &str) -> Found {
-        Found {
+    fn found(path: &str) -> RankedFile {
+        RankedFile {
             path: path.to_owned(),
             bytes: 800,
             tokens: 200,
@@ -226,7 +226,7 @@ mod tests {
         }
     }
 
-    fn judged(files: Vec<Found>) -> Result<Surveyed> {
+    fn judged(files: Vec<RankedFile>) -> Result<Surveyed> {
         let answer = serde_json::to_vec(&SurveyAnswer { files, seen: 9, ..SurveyAnswer::default() }).unwrap();
         let question = Question { most: 3, texts: 1000, ..Question::default() };
         judge(&answer, &question, &KNOWN.into_iter().collect())
@@ -252,7 +252,7 @@ mod tests {
     fn what_our_runner_never_says_is_refused_whole() {
         let part = |first, last| Part { name: "x".to_owned(), first, last };
         let long = || "x".repeat(MAX_NAME + 1);
-        type Change = fn(&mut Found);
+        type Change = fn(&mut RankedFile);
         let wrong: Vec<(&str, Change)> = vec![
             ("../a.py", |_| {}),
             ("/etc/passwd", |_| {}),
@@ -271,23 +271,23 @@ mod tests {
             assert!(matches!(judged(vec![file]), Err(SandboxError::Refused(_))), "{path:?}");
         }
         for change in [
-            Found { parts: vec![part(0, 1)], ..found("src/a.py") },
-            Found { parts: vec![part(1, 21)], ..found("src/a.py") },
-            Found { parts: vec![part(1, 5), part(5, 6)], ..found("src/a.py") },
-            Found { parts: vec![part(6, 5)], ..found("src/a.py") },
-            Found { defines: vec![long()], ..found("src/a.py") },
-            Found { defines: vec!["a\u{1b}[0m".to_owned()], ..found("src/a.py") },
-            Found { defines: vec!["x".to_owned(); MAX_NAMES + 1], ..found("src/a.py") },
-            Found { because: vec![Reason::Defines(long())], ..found("src/a.py") },
-            Found { because: vec![Reason::ImportedBy("../x".to_owned())], ..found("src/a.py") },
-            Found { because: vec![Reason::Text(vec!["x".to_owned(); 99])], ..found("src/a.py") },
-            Found { because: vec![Reason::Named; 99], ..found("src/a.py") },
+            RankedFile { parts: vec![part(0, 1)], ..found("src/a.py") },
+            RankedFile { parts: vec![part(1, 21)], ..found("src/a.py") },
+            RankedFile { parts: vec![part(1, 5), part(5, 6)], ..found("src/a.py") },
+            RankedFile { parts: vec![part(6, 5)], ..found("src/a.py") },
+            RankedFile { defines: vec![long()], ..found("src/a.py") },
+            RankedFile { defines: vec!["a\u{1b}[0m".to_owned()], ..found("src/a.py") },
+            RankedFile { defines: vec!["x".to_owned(); MAX_NAMES + 1], ..found("src/a.py") },
+            RankedFile { because: vec![Reason::Defines(long())], ..found("src/a.py") },
+            RankedFile { because: vec![Reason::ImportedBy("../x".to_owned())], ..found("src/a.py") },
+            RankedFile { because: vec![Reason::Text(vec!["x".to_owned(); 99])], ..found("src/a.py") },
+            RankedFile { because: vec![Reason::Named; 99], ..found("src/a.py") },
         ] {
             assert!(matches!(judged(vec![change.clone()]), Err(SandboxError::Refused(_))), "{change:?}");
         }
         assert!(judged(vec![found("src/a.py"), found("src/a.py")]).is_err(), "twice");
         assert!(judged(["1", "2", "3", "4"].map(found).to_vec()).is_err(), "more than asked for");
-        let full = |path| Found { text: Some("x".repeat(800)), ..found(path) };
+        let full = |path| RankedFile { text: Some("x".repeat(800)), ..found(path) };
         assert!(judged(vec![full("src/a.py")]).is_ok() && judged(vec![full("src/a.py"), full("src/b.py")]).is_err());
     }
 

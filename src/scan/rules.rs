@@ -94,7 +94,7 @@ static RULES: LazyLock<Rules> =
 
 /// What a text gave.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct TextFindings {
     /// In the order of the lines.
     pub findings: Vec<RuleFinding>,
     /// Lines that were longer than is looked at.
@@ -104,7 +104,7 @@ pub(super) struct Found {
 }
 
 /// What the rules find in the text of a file with this path, until `end`. Credentials are found in every file; at most `most` findings are kept.
-pub(super) fn look(path: &str, text: &str, most: usize, end: Instant) -> Found {
+pub(super) fn look(path: &str, text: &str, most: usize, end: Instant) -> TextFindings {
     RULES.look(path, text, most, end)
 }
 
@@ -145,9 +145,9 @@ impl Rules {
         Ok(Self { languages, rules, credentials })
     }
 
-    fn look(&self, path: &str, text: &str, most: usize, end: Instant) -> Found {
+    fn look(&self, path: &str, text: &str, most: usize, end: Instant) -> TextFindings {
         let languages: Vec<&Language> = self.languages.iter().filter(|it| it.files.is_match(path)).collect();
-        let mut found = Found::default();
+        let mut found = TextFindings::default();
         let lines: Vec<&str> = text.lines().collect();
         // What the whole file must match is asked once for each rule: a file can have a line that asks for it thousands of times.
         let mut whole: HashMap<usize, bool> = HashMap::new();
@@ -248,7 +248,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn look(path: &str, text: &str, most: usize) -> Found {
+    fn look(path: &str, text: &str, most: usize) -> TextFindings {
         super::look(path, text, most, Instant::now() + Duration::from_secs(600))
     }
 

@@ -24,14 +24,14 @@ type Read = (i64, Result<Option<FoundDecision>, Trouble>);
 
 /// The decisions that were found in a thread.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct ThreadDecisions {
     /// Lowest forge number first.
     pub decisions: Vec<FoundDecision>,
     /// Why one could not be judged, which is left for the next reading, as are later ones that neither hold back nor are about the state.
     pub failed: Option<Trouble>,
 }
 
-impl Found {
+impl ThreadDecisions {
     /// The decisions, where each was judged.
     pub(super) fn all(self) -> Result<Vec<FoundDecision>, Trouble> {
         self.failed.map_or(Ok(self.decisions), Err)
@@ -47,7 +47,7 @@ impl Threads {
         task: &Task,
         thread: &Thread,
         only: Option<&[Source]>,
-    ) -> Result<Found, Trouble> {
+    ) -> Result<ThreadDecisions, Trouble> {
         let mut found = self.read_decisions(entry, task, thread, only).await?;
         let needed = self.config.approvals_of(&entry.key).saturating_sub(1);
         if needed > 0 && found.decisions.iter().any(|it| matches!(it.decision.verb, Verb::Approve { .. })) {
@@ -70,9 +70,9 @@ impl Threads {
         task: &Task,
         thread: &Thread,
         only: Option<&[Source]>,
-    ) -> Result<Found, Trouble> {
+    ) -> Result<ThreadDecisions, Trouble> {
         let found = self.open_texts(entry, (task, thread), only).await?;
-        let mut judged = Found::default();
+        let mut judged = ThreadDecisions::default();
         for (_, it) in found {
             let done = match it {
                 Ok(Some(mut it)) => self.complete(entry, (task, thread), &mut it.decision).await.map(|()| Some(it)),

@@ -19,7 +19,7 @@ use tokio_util::bytes::Bytes;
 use tokio_util::io::ReaderStream;
 
 use super::build::{Built, Progress, alone};
-use super::host::Found;
+use super::host::HostToolchain;
 use super::kind::{OfficialToolchain, PLACE, version_in};
 use super::profile::{BASE, DOCKERFILE, Profile, REPOSITORY, profile};
 use super::{CONTENT, FROM, IMAGE, Toolchains};
@@ -42,7 +42,7 @@ pub enum Origin {
         version: String,
     },
     /// A toolchain of this machine, whose files are copied into the image.
-    Host(Found),
+    Host(HostToolchain),
 }
 
 /// The reference of a toolchain's image: its name, with a version if one is given.

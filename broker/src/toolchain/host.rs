@@ -12,7 +12,7 @@ use super::kind::{OfficialToolchain, suits, version_in};
 
 /// A toolchain of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct HostToolchain {
     /// Absolute path of its directory, without symbolic links.
     pub dir: PathBuf,
     /// Version that its compiler or interpreter reports, such as `1.95.0`.
@@ -24,7 +24,7 @@ pub struct Found {
 }
 
 /// The toolchain of that version, otherwise the default one here; `Err` lists what was tried.
-pub fn find(kind: OfficialToolchain, wanted: Option<&str>) -> Result<Found, String> {
+pub fn find(kind: OfficialToolchain, wanted: Option<&str>) -> Result<HostToolchain, String> {
     let mut seen = Vec::new();
     for dir in places(kind.name) {
         let Ok(dir) = dir.canonicalize() else { continue };
@@ -75,7 +75,7 @@ fn places(name: &str) -> Vec<PathBuf> {
     used.into_iter().chain(more).collect()
 }
 
-fn look(name: &str, dir: &Path) -> Option<Found> {
+fn look(name: &str, dir: &Path) -> Option<HostToolchain> {
     let (program, word, parts, follow): (_, _, &[&str], _) = match name {
         "rust" => ("bin/rustc", "--version", &["."], false),
         "go" => ("bin/go", "version", &["."], true),
@@ -100,10 +100,10 @@ fn look(name: &str, dir: &Path) -> Option<Found> {
         // Java prints `javac 17` for a first release.
         .filter(|it| !it.is_empty())?;
     let parts = parts.iter().copied().filter(|part| dir.join(part).symlink_metadata().is_ok()).collect();
-    Some(Found { dir: dir.to_owned(), version, parts, follow })
+    Some(HostToolchain { dir: dir.to_owned(), version, parts, follow })
 }
 
-impl Found {
+impl HostToolchain {
     /// The command that writes its files as an archive, under the name `toolchain` and owned by root.
     pub fn archive(&self) -> std::io::Result<Command> {
         let mut names = tempfile::tempfile()?;

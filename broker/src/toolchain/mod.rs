@@ -22,7 +22,7 @@ use protocol::broker::{Problem, ProblemKind};
 use crate::engine::docker::{self, Missing, problem};
 pub use brought::{Origin, tag};
 pub use build::{Built, Progress};
-pub use host::{Found, find as find_on_host};
+pub use host::{HostToolchain, find as find_on_host};
 pub use kind::{OfficialToolchain, kind, kinds, suits};
 pub use profile::{BASE, DOCKERFILE, Profile, REPOSITORY, profile, profiles};
 pub use stock::{Image, Pruned, StoredImages};

@@ -45,8 +45,8 @@ pub enum ResolveError {
 }
 
 /// A cached result and the time until which it is valid.
-type Kept = (Instant, Found);
-type Found = Result<Arc<[Ipv4Addr]>, ResolveError>;
+type Kept = (Instant, Resolution);
+type Resolution = Result<Arc<[Ipv4Addr]>, ResolveError>;
 
 /// Asks one upstream name server for A records and caches answers and failures.
 pub struct Resolver {
@@ -83,12 +83,12 @@ impl Resolver {
         }
     }
 
-    fn cached(&self, name: &str) -> Option<Found> {
+    fn cached(&self, name: &str) -> Option<Resolution> {
         let cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         cache.get(name).filter(|(until, _)| *until > Instant::now()).map(|(_, found)| found.clone())
     }
 
-    async fn ask(&self, name: &str) -> Found {
+    async fn ask(&self, name: &str) -> Resolution {
         let _slot = self.slots.acquire().await.map_err(|_| ResolveError::Silent)?;
         // Another connection may have asked while this one waited.
         if let Some(found) = self.cached(name) {
@@ -154,7 +154,7 @@ impl Resolver {
 }
 
 /// The result of an answer, and for how many seconds it is cached.
-fn judged(answer: wire::DnsAnswer) -> (Found, u32) {
+fn judged(answer: wire::DnsAnswer) -> (Resolution, u32) {
     match answer.code {
         wire::NOERROR if !answer.addresses.is_empty() => {
             let seconds = answer.ttl.clamp(*TTL_SECONDS.start(), *TTL_SECONDS.end());

@@ -16,7 +16,7 @@ const SHOWN: usize = 500;
 /// Longest part of a line that is shown, in bytes.
 const LINE: usize = 400;
 
-struct Found {
+struct SearchOutput {
     out: String,
     cap: usize,
     shown: usize,
@@ -27,7 +27,7 @@ struct Found {
 /// Collects the matches of one file.
 struct InFile<'a> {
     path: &'a str,
-    found: &'a mut Found,
+    found: &'a mut SearchOutput,
 }
 
 impl Sink for InFile<'_> {
@@ -61,7 +61,7 @@ pub fn search(scope: &Scope<'_>, pattern: &str, path: &str, glob: Option<&str>) 
     let (start, walk) = walk(scope, path, 0)?;
     let root = scope.workspace.root().join(&start);
     let mut searcher = SearcherBuilder::new().binary_detection(BinaryDetection::quit(0)).line_number(true).build();
-    let mut found = Found { out: String::new(), cap: scope.cap, shown: 0, left: 0, files: 0 };
+    let mut found = SearchOutput { out: String::new(), cap: scope.cap, shown: 0, left: 0, files: 0 };
     for entry in walk.flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file())) {
         if scope.stop.is_cancelled() {
             break;
@@ -74,7 +74,7 @@ pub fn search(scope: &Scope<'_>, pattern: &str, path: &str, glob: Option<&str>) 
             search_file(scope, &mut searcher, &matcher, inside, &mut found);
         }
     }
-    let Found { mut out, shown, left, files, .. } = found;
+    let SearchOutput { mut out, shown, left, files, .. } = found;
     if shown == 0 {
         return Ok(format!("[no match in {files} files below {}; what .gitignore names is left out]", show(&start)));
     }
@@ -85,7 +85,13 @@ pub fn search(scope: &Scope<'_>, pattern: &str, path: &str, glob: Option<&str>) 
 }
 
 /// A file that can't be read (gone meanwhile, no permission, too long) has no matches.
-fn search_file(scope: &Scope<'_>, searcher: &mut Searcher, matcher: &RegexMatcher, inside: &Path, found: &mut Found) {
+fn search_file(
+    scope: &Scope<'_>,
+    searcher: &mut Searcher,
+    matcher: &RegexMatcher,
+    inside: &Path,
+    found: &mut SearchOutput,
+) {
     let Ok(file) = scope.workspace.open_file(inside) else { return };
     if file.metadata().is_ok_and(|meta| meta.len() <= MAX_FILE) {
         let path = show(inside);

@@ -4,7 +4,7 @@
 //! task's base is made once. *Solved* is defined in `judge.rs`. Tests: below (the lines), `tests/eval.rs` (the judgement).
 
 use super::judge::{Judge, Judged, Planted};
-use super::results::{Found, Out, Outcome};
+use super::results::{Out, Outcome, TryVerdict};
 use super::tasks::{Folder, TaskDir, files};
 use crate::cli::printer::{Complaint, Printer};
 use anyhow::{Context, Result};
@@ -42,7 +42,7 @@ pub struct Row {
     pub outcome: Outcome,
     pub solved: bool,
     #[serde(flatten)]
-    pub found: Found,
+    pub found: TryVerdict,
     pub why: String,
 }
 
@@ -145,7 +145,7 @@ fn row(answer: &OfferedAnswer, outcome: Outcome, judged: &Judged) -> Row {
         label: answer.label.clone(),
         outcome,
         solved: outcome == Outcome::Solved,
-        found: Found { hidden: judged.hidden, suite: judged.suite, base_tests: judged.base_tests },
+        found: TryVerdict { hidden: judged.hidden, suite: judged.suite, base_tests: judged.base_tests },
         why: judged.why.clone(),
     }
 }

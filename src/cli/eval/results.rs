@@ -82,7 +82,7 @@ pub struct Row {
     pub end: String,
     /// Why it was not solved or not run.
     pub reason: String,
-    pub judged: Option<Found>,
+    pub judged: Option<TryVerdict>,
     pub measured: Measured,
 }
 
@@ -96,7 +96,7 @@ pub struct About {
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Found {
+pub struct TryVerdict {
     pub hidden: bool,
     pub suite: bool,
     pub base_tests: bool,

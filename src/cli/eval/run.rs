@@ -8,7 +8,7 @@ use super::frozen::{self, Frozen};
 use super::judge::{From, Judge, Judged, Planted};
 use super::measure::{measure, said_done};
 use super::model::{Asked, config_hash};
-use super::results::{About, Found, Header, Line, Measured, ModelSeen, Out, Outcome, Results, Row};
+use super::results::{About, Header, Line, Measured, ModelSeen, Out, Outcome, Results, Row, TryVerdict};
 use super::tasks::{Folder, Set, TaskDir};
 use super::{EvalArgs, against, installation, limit, own_dir, table, under};
 use crate::cli::printer::{Complaint, Printer};
@@ -245,7 +245,7 @@ fn measured(driven: &TryResult) -> Measured {
 }
 
 fn settle(row: &mut Row, judged: &Judged, said_done: bool) {
-    row.judged = Some(Found { hidden: judged.hidden, suite: judged.suite, base_tests: judged.base_tests });
+    row.judged = Some(TryVerdict { hidden: judged.hidden, suite: judged.suite, base_tests: judged.base_tests });
     if judged.solved() {
         (row.outcome, row.reason) = (Outcome::Solved, String::new());
         return;

@@ -43,7 +43,7 @@ const FIXED: [&str; 15] = [
 
 /// A command, and the source it was found in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct ProjectCommand {
     /// A line for a shell, run at the project's root. Untrusted.
     pub command: String,
     /// A file and the place in it: `package.json, scripts.lint`.
@@ -55,7 +55,7 @@ pub struct Found {
 pub struct Setup {
     /// Commands for a shell, in order. Untrusted.
     pub commands: Vec<String>,
-    /// As [`Found::by`].
+    /// As [`ProjectCommand::by`].
     pub by: String,
 }
 
@@ -65,11 +65,11 @@ pub struct Commands {
     /// Alternative ways to set the project up.
     pub setups: Vec<Setup>,
     /// Commands that build it.
-    pub builds: Vec<Found>,
+    pub builds: Vec<ProjectCommand>,
     /// Commands that find mistakes without running the code: linters, type checkers.
-    pub lints: Vec<Found>,
+    pub lints: Vec<ProjectCommand>,
     /// Commands that run its tests.
-    pub tests: Vec<Found>,
+    pub tests: Vec<ProjectCommand>,
 }
 
 /// A project's files, as the readers access them.
@@ -125,12 +125,12 @@ pub fn commands(files: &[String], text: &dyn Fn(&str) -> Option<String>) -> Comm
 }
 
 /// The test command that verification uses if the project file names none.
-fn known_test(project: &Project<'_>) -> Option<Found> {
+fn known_test(project: &Project<'_>) -> Option<ProjectCommand> {
     let texts: Vec<(&str, String)> =
         detect::WANTED.iter().filter_map(|name| Some((*name, project.text(name)?))).collect();
     let text = |name: &str| texts.iter().find(|(it, _)| *it == name).map(|(_, text)| text.as_str());
     let known = detect::test_command(project.files, text)?;
-    Some(Found { command: known.command, by: known.by.to_owned() })
+    Some(ProjectCommand { command: known.command, by: known.by.to_owned() })
 }
 
 impl Commands {
@@ -141,7 +141,7 @@ impl Commands {
             !command.trim().is_empty() && command.len() <= LONGEST && plain
         };
         for list in [&mut self.builds, &mut self.lints, &mut self.tests] {
-            let mut kept: Vec<Found> = Vec::new();
+            let mut kept: Vec<ProjectCommand> = Vec::new();
             for found in list.drain(..) {
                 if fit(&found.command) && !kept.iter().any(|it| it.command == found.command) {
                     kept.push(found);
@@ -162,8 +162,8 @@ impl Commands {
     }
 }
 
-fn found(command: impl Into<String>, by: impl Into<String>) -> Found {
-    Found { command: command.into(), by: by.into() }
+fn found(command: impl Into<String>, by: impl Into<String>) -> ProjectCommand {
+    ProjectCommand { command: command.into(), by: by.into() }
 }
 
 fn setup(commands: impl IntoIterator<Item = String>, by: impl Into<String>) -> Setup {

@@ -13,7 +13,7 @@ use crate::config::proposal::Proposal;
 use crate::effect::{Choice, Chosen};
 use crate::egress::overruled;
 use crate::sandbox::checks::{ChecksResult, standing};
-use crate::sandbox::commands::{self, Commands, Found, Setup};
+use crate::sandbox::commands::{self, Commands, ProjectCommand, Setup};
 use crate::sandbox::items;
 use crate::sandbox::lacks::{Lack, lacks};
 use crate::sandbox::{PrepareSpec, SetupSpec, Tried, VerifySpec};
@@ -43,7 +43,7 @@ pub(super) struct TrialResult {
 /// A tried combination of setup and test command.
 struct Attempt {
     setup: Option<Setup>,
-    test: Found,
+    test: ProjectCommand,
     standing: ChecksResult,
 }
 
@@ -167,8 +167,8 @@ impl<'a> Look<'a> {
         Ok(Some(Attempt { setup, test, standing }))
     }
 
-    fn known_test(&self, read: &Read) -> Option<Found> {
-        let named = read.project.test.clone().map(|command| Found { command, by: project::FILE.to_owned() });
+    fn known_test(&self, read: &Read) -> Option<ProjectCommand> {
+        let named = read.project.test.clone().map(|command| ProjectCommand { command, by: project::FILE.to_owned() });
         named.or_else(|| read.found.tests.first().cloned())
     }
 
@@ -188,7 +188,7 @@ impl<'a> Look<'a> {
             }
             // Commands that were already run on the unchanged commit are skipped.
             let known = self.known_test(read);
-            let mut tests: Vec<Found> =
+            let mut tests: Vec<ProjectCommand> =
                 read.found.tests.iter().filter(|it| known.as_ref() != Some(it)).cloned().collect();
             if !(plain && before.is_some()) {
                 tests.splice(0..0, known);
@@ -257,7 +257,7 @@ impl<'a> Look<'a> {
     }
 
     /// Runs checks, and prints a sentence that fits their result.
-    async fn check(&mut self, read: &Read, test: &Found, how: &str) -> Result<ChecksResult> {
+    async fn check(&mut self, read: &Read, test: &ProjectCommand, how: &str) -> Result<ChecksResult> {
         self.printer.step(&format!("checks: {}", shown(&test.command)));
         let tried = self.run(read, &test.command, "checks").await?;
         let stands = standing(&tried.outcome);
