@@ -5,7 +5,7 @@
 //! is one. The container that verifies a tree is made while the agent works, as in production, so it is ready before a checkpoint is timed.
 
 use crate::container::{IMAGE, docker, runner, with_broker};
-use crate::demo::forge::{AGENT, Place};
+use crate::demo::forge::{AGENT, DemoForge};
 use crate::demo::process::git;
 use crate::line::{Line, ms, quantile};
 use crate::stage::header;
@@ -82,7 +82,7 @@ async fn measured(broker: SocketBroker) -> Result<Vec<Line>> {
     let (warm, small) = (quantile(&mut warm, 0.5), quantile(&mut small, 0.5));
     let tree = warm.saturating_sub(small);
     let limit = Duration::from_millis(300);
-    let place = Place::open().await?;
+    let place = DemoForge::open().await?;
     let (ours, push) = bench.checkpoints(&place).await?;
     bench.sandboxes.of_tasks.remove(1).await?;
     bench.sandboxes.leave().await;
@@ -155,7 +155,7 @@ impl Bench {
     }
 
     /// Creates an empty repository on the forge; returns its address and the token of a person who may write to it.
-    async fn bring_to(&self, place: &Place) -> Result<(RemoteUrl, Secret)> {
+    async fn bring_to(&self, place: &DemoForge) -> Result<(RemoteUrl, Secret)> {
         let (_, token) = place.person(HUMAN).await?;
         let repo = RepoRef::new("bench", LARGE);
         Admin::new(&place.url, place.admin.clone(), AGENT)?.ensure_organisation(&repo.owner, HUMAN).await?;
@@ -164,7 +164,7 @@ impl Bench {
     }
 
     /// A checkpoint with its push, and the same push with git alone, in turn: both medians.
-    async fn checkpoints(&self, place: &Place) -> Result<(Duration, Duration)> {
+    async fn checkpoints(&self, place: &DemoForge) -> Result<(Duration, Duration)> {
         let (url, token) = self.bring_to(place).await?;
         let auth = Auth::basic(HUMAN, token.expose());
         let header = header(token.expose());

@@ -2,7 +2,7 @@
 //! the engine's containers, a person who approves by API. Needs Docker, the images, and what `make bench` sets.
 
 use crate::demo::bot::{self, Bot, variable};
-use crate::demo::forge::Place;
+use crate::demo::forge::DemoForge;
 use crate::demo::person::Person;
 use crate::demo::process::git;
 use anyhow::{Context, Result, bail};
@@ -23,7 +23,7 @@ pub const ACTIONS: usize = 30;
 const PATIENCE: Duration = Duration::from_secs(240);
 
 pub struct Stage {
-    pub place: Place,
+    pub place: DemoForge,
     pub bot: Bot,
     pub person: Person,
     pub token: String,
@@ -80,7 +80,7 @@ impl Stage {
     /// As [`Stage::open`], with further variables for the bot's programs.
     pub async fn with(environment: Vec<(String, String)>) -> Result<Stage> {
         let dir = tempfile::Builder::new().prefix("caisson-bench-").tempdir()?;
-        let place = Place::open().await?;
+        let place = DemoForge::open().await?;
         let (_, token) = place.person(HUMAN).await?;
         let origin = project(dir.path())?;
         let home = dir.path().join("bot");

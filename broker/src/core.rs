@@ -20,7 +20,7 @@ use crate::hardening::{Host, ResolvedConfig};
 use crate::name::{Names, ResourceKind};
 use crate::router::shape::sorted;
 use crate::seccomp;
-use crate::subnet::Place;
+use crate::subnet::ContainerNetwork;
 
 /// The program that becomes PID 1 of each container.
 pub struct RunnerProgram {
@@ -75,7 +75,7 @@ impl Core {
         &'a self,
         image: &'a str,
         runner: &'a str,
-        place: Option<&'a Place>,
+        place: Option<&'a ContainerNetwork>,
     ) -> Result<ResolvedConfig<'a>, Problem> {
         let (runtime, gpus) = (self.settings.runtime.as_deref(), &self.settings.gpus);
         Ok(ResolvedConfig { image, runner, place, runtime, gpus, host: self.host().await? })

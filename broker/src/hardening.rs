@@ -15,7 +15,7 @@ use protocol::broker::{
 use sha2::{Digest, Sha256};
 
 use crate::gpus::Gpus;
-use crate::subnet::Place;
+use crate::subnet::ContainerNetwork;
 
 use crate::name::{self, Names, ResourceKind};
 use crate::seccomp;
@@ -43,7 +43,7 @@ pub struct ResolvedConfig<'a> {
     /// The volume that holds the runner.
     pub runner: &'a str,
     /// Network, gateway and address; `None` = no network.
-    pub place: Option<&'a Place>,
+    pub place: Option<&'a ContainerNetwork>,
     pub runtime: Option<&'a str>,
     pub gpus: &'a Gpus,
     pub host: Host,
@@ -220,7 +220,7 @@ fn host_config(user: u32, limits: &ContainerLimits, profile: &str, fit: &Resolve
     }
 }
 
-fn networking(place: &Place) -> NetworkingConfig {
+fn networking(place: &ContainerNetwork) -> NetworkingConfig {
     let endpoint = EndpointSettings {
         ipam_config: Some(EndpointIpamConfig { ipv4_address: Some(place.address.to_string()), ..Default::default() }),
         ..Default::default()
@@ -275,7 +275,7 @@ mod tests {
     use super::*;
     use protocol::broker::Purpose;
 
-    fn made(spec: &ContainerSpec, place: Option<&Place>) -> ContainerCreateBody {
+    fn made(spec: &ContainerSpec, place: Option<&ContainerNetwork>) -> ContainerCreateBody {
         let host = Host { cores: 2.0, cgroup2: true, ipv6: true, users_from: (200_000, 300_000) };
         let fit =
             ResolvedConfig { image: "sha256:aa", runner: "the-runner", place, runtime: None, gpus: &Gpus::All, host };

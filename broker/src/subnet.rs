@@ -17,7 +17,7 @@ pub const CANDIDATES: [&str; 5] =
 
 /// Network and addresses of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ContainerNetwork {
     /// The engine's name of the subnet's network.
     pub network: String,
     pub cidr: Net,
@@ -72,11 +72,11 @@ impl Layout {
     }
 
     /// Subnet `number`, counted from 0.
-    pub fn subnet(&self, names: &Names, number: u32) -> Result<Place, Problem> {
+    pub fn subnet(&self, names: &Names, number: u32) -> Result<ContainerNetwork, Problem> {
         let pool = &self.subnets;
         let found = (number < self.room()).then_some(()).and_then(|()| {
             let range = pool.sandboxes(number)?;
-            Some(Place {
+            Some(ContainerNetwork {
                 network: names.subnet(number),
                 cidr: pool.subnet(number)?,
                 range,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// A place in a pull request's files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct FilePosition {
     /// The file's path, as the pull request has it. Untrusted.
     pub path: String,
     /// Its line in the new version; none on a removed one.
@@ -31,7 +31,7 @@ pub struct Request {
     pub words: String,
     /// The place of the pull request that it is about, where the command stands on a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<FilePosition>,
     /// Account that gave the command, or did what stands for one.
     pub asker: Account,
     /// The asker's right to the code, asked when the command was read; none in logs of versions that did not keep it.

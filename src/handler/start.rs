@@ -15,8 +15,8 @@ use crate::thread::words;
 use crate::thread::{SLACK_MS, decision_key, first, hosts_key};
 use crate::trouble::Trouble;
 use domain::{
-    ACTIONS_PER_CHECKPOINT, Access, Commit, Decision, Grant, Input, Place, PullHead, Request, Source, Task, TaskKind,
-    Terms, Trigger, Verb,
+    ACTIONS_PER_CHECKPOINT, Access, Commit, Decision, FilePosition, Grant, Input, PullHead, Request, Source, Task,
+    TaskKind, Terms, Trigger, Verb,
 };
 use std::collections::HashMap;
 
@@ -366,7 +366,7 @@ impl Reader {
             title: redact::in_words(&issue.title),
             body: redact::in_words(&issue.body),
             words: text.verb.begins().map(|(_, words, _)| words.to_owned()).unwrap_or_default(),
-            place: text.note.as_ref().map(|note| Place { path: redact::in_words(&note.path), line: note.line }),
+            place: text.note.as_ref().map(|note| FilePosition { path: redact::in_words(&note.path), line: note.line }),
             asker: words::account(&text.author),
             right: Some(right),
             listed: Vec::new(),

@@ -16,7 +16,7 @@ pub mod secrets;
 
 use domain::{Action, ActionKind};
 use globset::{GlobBuilder, GlobMatcher};
-use place::Place;
+use place::PathTarget;
 use protocol::router::Rule as HostRule;
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
@@ -329,10 +329,10 @@ fn covers(pattern: &GlobMatcher, path: &str) -> bool {
 
 /// Whether a pattern matches what is read. Files outside of the workspace, such as whole outputs of commands, are no repository's.
 fn is_in(pattern: &GlobMatcher, path: &str) -> bool {
-    match Place::of(path) {
-        Place::Inside(path) => covers(pattern, &path),
-        Place::Root => pattern.is_match("\u{1}"),
-        Place::Outside => false,
+    match PathTarget::of(path) {
+        PathTarget::Inside(path) => covers(pattern, &path),
+        PathTarget::Root => pattern.is_match("\u{1}"),
+        PathTarget::Outside => false,
     }
 }
 

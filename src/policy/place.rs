@@ -4,7 +4,7 @@ use protocol::broker::WORKSPACE;
 
 /// Where a path leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum PathTarget {
     /// Below the workspace; the path in the form of a tree.
     Inside(String),
     /// The workspace itself.
@@ -13,9 +13,9 @@ pub enum Place {
     Outside,
 }
 
-impl Place {
+impl PathTarget {
     /// Of a path that is absolute, or relative to the workspace.
-    pub fn of(path: &str) -> Place {
+    pub fn of(path: &str) -> PathTarget {
         let mut parts: Vec<&str> = Vec::new();
         let base = if path.starts_with('/') { "" } else { WORKSPACE };
         for part in base.split('/').chain(path.split('/')) {
@@ -28,18 +28,20 @@ impl Place {
         }
         let path = format!("/{}", parts.join("/"));
         match path.strip_prefix(WORKSPACE) {
-            Some("") => Place::Root,
-            Some(rest) => rest.strip_prefix('/').map_or(Place::Outside, |inside| Place::Inside(inside.to_owned())),
-            None => Place::Outside,
+            Some("") => PathTarget::Root,
+            Some(rest) => {
+                rest.strip_prefix('/').map_or(PathTarget::Outside, |inside| PathTarget::Inside(inside.to_owned()))
+            }
+            None => PathTarget::Outside,
         }
     }
 }
 
 /// The path in the form of a tree; none for the workspace itself and for one outside of it.
 pub fn plain(path: &str) -> Option<String> {
-    match Place::of(path) {
-        Place::Inside(path) => Some(path),
-        Place::Root | Place::Outside => None,
+    match PathTarget::of(path) {
+        PathTarget::Inside(path) => Some(path),
+        PathTarget::Root | PathTarget::Outside => None,
     }
 }
 
@@ -57,13 +59,13 @@ mod tests {
             ("../workspace/a", "a"),
             ("../../../workspace/a", "a"),
         ] {
-            assert_eq!(Place::of(path), Place::Inside(inside.to_owned()), "{path}");
+            assert_eq!(PathTarget::of(path), PathTarget::Inside(inside.to_owned()), "{path}");
         }
         for path in [".", "", "/workspace", "/workspace/", "a/.."] {
-            assert_eq!((Place::of(path), plain(path)), (Place::Root, None), "{path}");
+            assert_eq!((PathTarget::of(path), plain(path)), (PathTarget::Root, None), "{path}");
         }
         for path in ["..", "/", "/workspaces/a", "../a", "/etc/passwd", "a/../../b"] {
-            assert_eq!((Place::of(path), plain(path)), (Place::Outside, None), "{path}");
+            assert_eq!((PathTarget::of(path), plain(path)), (PathTarget::Outside, None), "{path}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A person's pull request from a fork: its commits exist in the target repository, and a review can be placed on its lines.
 
-use crate::support::forges::{Lab, Place, git};
+use crate::support::forges::{Lab, LabRepository, git};
 use caisson::forge::{ForgeReads, ForgeWrites, NewReview, Note, ReviewState};
 use caisson::git::{Auth, RemoteUrl, Repos};
 use domain::Commit;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Waits until the pull request has this head and the target repository has the commit, then fetches it by its id, as the bot does.
-async fn fetched(lab: &Lab, place: &Place, pull: u64, commit: &str, repos: &Repos) {
+async fn fetched(lab: &Lab, place: &LabRepository, pull: u64, commit: &str, repos: &Repos) {
     let url =
         RemoteUrl::parse(lab.url.join(&format!("{}.git", place.repo)).expect("an address").as_str()).expect("one");
     let auth = Auth::basic("caisson", lab.token("caisson").expose());

@@ -1,12 +1,12 @@
 //! Pull requests.
 
-use crate::support::forges::{Lab, Place};
+use crate::support::forges::{Lab, LabRepository};
 use caisson::forge::{ForgeError, ForgeReads, ForgeWrites, NewPull, PullEdit, PullRequest};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Opens a pull request as the bot does: a 404 right after the push is retried.
-pub async fn open(lab: &Lab, place: &Place, head: &str, title: &str) -> PullRequest {
+pub async fn open(lab: &Lab, place: &LabRepository, head: &str, title: &str) -> PullRequest {
     let new = NewPull { title: title.into(), body: "Fixes nothing".into(), head: head.into(), base: "main".into() };
     let end = Instant::now() + Duration::from_secs(60);
     loop {

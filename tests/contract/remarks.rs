@@ -2,7 +2,7 @@
 
 use crate::people::gitea_minor;
 use crate::pulls::open;
-use crate::support::forges::{Lab, Place};
+use crate::support::forges::{Lab, LabRepository};
 use caisson::forge::gitea::admin::Admin;
 use caisson::forge::{
     Access, ForgeReads as _, ForgeWrites as _, NewReview, Note, ReviewComment, ReviewState, own_remarks,
@@ -16,7 +16,7 @@ use std::sync::Arc;
 const PASSWORD: &str = "resolves-conversations-1";
 
 /// A review by this account that requests changes, with an inline comment on each of these lines; returns its id.
-async fn remarked(lab: &Lab, place: &Place, pull: u64, login: &str, head: &str, lines: &[u64]) -> i64 {
+async fn remarked(lab: &Lab, place: &LabRepository, pull: u64, login: &str, head: &str, lines: &[u64]) -> i64 {
     let note = |line: &u64| json!({ "path": "calc.txt", "body": format!("at {line}"), "new_position": line });
     let notes: Vec<Value> = lines.iter().map(note).collect();
     let body = json!({ "event": "REQUEST_CHANGES", "body": "not yet", "commit_id": head, "comments": notes });
@@ -27,7 +27,7 @@ async fn remarked(lab: &Lab, place: &Place, pull: u64, login: &str, head: &str, 
 }
 
 /// Resolves the conversation that begins with this comment, as the page does.
-async fn resolve(lab: &Lab, place: &Place, pull: u64, login: &str, comment: i64) {
+async fn resolve(lab: &Lab, place: &LabRepository, pull: u64, login: &str, comment: i64) {
     if let Some(forge) = lab.devforge() {
         return forge.as_person(login).resolve(&place.repo.to_string(), pull, comment).expect("resolved");
     }
@@ -39,7 +39,7 @@ async fn resolve(lab: &Lab, place: &Place, pull: u64, login: &str, comment: i64)
 }
 
 /// Replies to the first comment of this review, as the page does.
-async fn reply(lab: &Lab, place: &Place, (pull, review): (u64, i64), (login, body): (&str, &str)) {
+async fn reply(lab: &Lab, place: &LabRepository, (pull, review): (u64, i64), (login, body): (&str, &str)) {
     if let Some(forge) = lab.devforge() {
         forge.as_person(login).reply(&place.repo.to_string(), pull, review, body).expect("said");
         return;
@@ -69,7 +69,7 @@ async fn signed_in(lab: &Lab, login: &str) -> Page {
 }
 
 /// Creates an account that can sign in, with write access.
-async fn with_dora(lab: &Lab, place: &Place) {
+async fn with_dora(lab: &Lab, place: &LabRepository) {
     let admin = Admin::new(&lab.url, lab.token("root"), "caisson-test").expect("a client");
     // Another case may have made it.
     let made = admin.create_account("dora", "dora@lab.test", &Secret::new(PASSWORD)).await;

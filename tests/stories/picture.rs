@@ -1,7 +1,7 @@
 //! An ordinary checkpoint's review on a real Gitea: the names of its files lead to their part of the commit's page. Where `CAISSON_PICTURE`
 //! names a file, a browser takes a picture of it (`tests/support/picture.sh`). Without a Gitea it says so and passes.
 
-use crate::forges::{self, Lab, Place};
+use crate::forges::{self, Lab, LabRepository};
 use crate::real_forge::{begin, configured};
 use crate::world::TEST;
 use caisson::checkpoint::label::LABELS;
@@ -45,7 +45,7 @@ call = [
 "#;
 
 /// A repository that anybody can look at, and whose pushes nothing else reads.
-async fn furnished(lab: &Lab) -> Place {
+async fn furnished(lab: &Lab) -> LabRepository {
     let place = lab.place("shop").await;
     lab.branch(&place, "main", &[("semver.py", "def newer(a, b):\n    return a > b\n"), ("test_semver.py", TEST)]);
     for label in LABELS {

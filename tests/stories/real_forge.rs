@@ -1,7 +1,7 @@
 //! A bot beside a real Gitea, woken by its hooks alone. Without a Gitea it says so and passes (`CAISSON_REQUIRE=gitea` forbids that).
 
 use crate::cuts::Cuts;
-use crate::forges::{self, Lab, Place};
+use crate::forges::{self, Lab, LabRepository};
 use crate::ground::free_port;
 use crate::local_broker::LocalBroker;
 use crate::world::{FIX, World, end, single};
@@ -18,7 +18,7 @@ use tokio::runtime::Runtime;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-pub async fn configured(lab: &Lab, place: &Place, dir: &Path, start: &str) -> Process {
+pub async fn configured(lab: &Lab, place: &LabRepository, dir: &Path, start: &str) -> Process {
     let id = lab.bot.repository(&place.repo).await.expect("the repository").id;
     for (name, text) in [("bot.token", lab.token("caisson").expose()), ("shop.secret", "sekret")] {
         Secret::new(text).write(&dir.join(name)).expect("written");
@@ -71,7 +71,7 @@ pub async fn begin(config: Arc<Process>) -> Begun {
     Begun { store, runtime, bot, _world: world }
 }
 
-async fn until_said(lab: &Lab, place: &Place, number: u64, words: &str) {
+async fn until_said(lab: &Lab, place: &LabRepository, number: u64, words: &str) {
     let limit = Instant::now() + PATIENCE;
     loop {
         let said = lab.bot.comments(&place.repo, number).await.expect("comments");

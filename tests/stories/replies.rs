@@ -3,7 +3,7 @@
 use crate::reviews::{answered, at, open, push, say};
 use crate::world::{FIX, REPO, World, next_second};
 use caisson::forge::ForgeReads as _;
-use domain::{Event, Place, Source, TaskId};
+use domain::{Event, FilePosition, Source, TaskId};
 
 /// After the reply: what it asks for is done, and dealt with.
 const ANSWERS: &str = r#"
@@ -164,7 +164,7 @@ call = [{ name = "done", arguments = { summary = "- [blocker] semver.py:2 — it
     let begun = world.store().task(TaskId(rows.iter().map(|row| row.id).max().expect("a task"))).await.expect("read");
     let asked = begun.request.expect("a request");
     assert_eq!((asked.words.as_str(), begun.hosts), ("why does it?", Vec::new()));
-    assert_eq!(asked.place, Some(Place { path: "semver.py".into(), line: Some(2) }));
+    assert_eq!(asked.place, Some(FilePosition { path: "semver.py".into(), line: Some(2) }));
     world.nothing_left().await;
     world.heard(pull).await;
     let said = world.said(pull).await;

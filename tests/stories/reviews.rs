@@ -5,7 +5,7 @@ use caisson::forge::{ForgeReads as _, ForgeWrites as _};
 use caisson::forge::{Gitea, NewPull, RepoRef, ReviewState};
 use caisson::secret::Secret;
 use caisson::task::Boundary;
-use domain::{Effect, Event, Place, Task, TaskId, TaskKind};
+use domain::{Effect, Event, FilePosition, Task, TaskId, TaskKind};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
@@ -169,7 +169,7 @@ call = [{ name = "done", arguments = { summary = "- `semver.py:6` — numbers co
     let task = answered(&world).await;
     let asked = task.request.expect("a request");
     assert_eq!(asked.words, "why a list");
-    assert_eq!(asked.place, Some(Place { path: "semver.py".into(), line: Some(6) }));
+    assert_eq!(asked.place, Some(FilePosition { path: "semver.py".into(), line: Some(6) }));
     world.nothing_left().await;
     // Read late, after somebody with the right to change other people's comments did so.
     world.kill();

@@ -32,7 +32,7 @@ pub struct Lab {
 
 /// A repository of the lab, as a test uses it.
 #[derive(Clone)]
-pub struct Place {
+pub struct LabRepository {
     pub repo: RepoRef,
     pub main: String,
     clone: PathBuf,
@@ -106,7 +106,7 @@ impl Lab {
     }
 
     /// A private repository with one commit on `main`, alice as writer, bob as reader and the state labels.
-    pub async fn place(&self, name: &str) -> Place {
+    pub async fn place(&self, name: &str) -> LabRepository {
         let repo = RepoRef::new(ORGANISATION, name);
         self.bot.create_repository(&repo, "main").await.expect("a repository");
         self.bot.ensure_collaborator(&repo, "alice", Access::Write).await.expect("a writer");
@@ -115,7 +115,7 @@ impl Lab {
         let clone = self.dir.path().join(name);
         std::fs::create_dir_all(&clone).expect("a directory");
         git(&clone, &["init", "-q", "--initial-branch=main"]);
-        let mut place = Place { repo, main: String::new(), clone };
+        let mut place = LabRepository { repo, main: String::new(), clone };
         place.main = place.commit(&[("calc.txt", "one\ntwo\nthree\n")], "first");
         self.push(&place, "caisson-sync", "main").expect("the first push");
         let end = Instant::now() + Duration::from_secs(60);
@@ -128,7 +128,7 @@ impl Lab {
     }
 
     /// Pushes a local branch over HTTP as `login`, the token in a header.
-    pub fn push(&self, place: &Place, login: &str, branch: &str) -> Result<(), String> {
+    pub fn push(&self, place: &LabRepository, login: &str, branch: &str) -> Result<(), String> {
         let url = self.url.join(&format!("{}.git", place.repo)).expect("an address");
         let header = format!("http.extraHeader=Authorization: token {}", self.token(login).expose());
         let spec = format!("+refs/heads/{branch}:refs/heads/{branch}");
@@ -136,20 +136,20 @@ impl Lab {
     }
 
     /// Deletes a branch on the forge.
-    pub fn push_deletion(&self, place: &Place, login: &str, branch: &str) -> Result<(), String> {
+    pub fn push_deletion(&self, place: &LabRepository, login: &str, branch: &str) -> Result<(), String> {
         let url = self.url.join(&format!("{}.git", place.repo)).expect("an address");
         let header = format!("http.extraHeader=Authorization: token {}", self.token(login).expose());
         try_git(&place.clone, &["-c", &header, "push", "-q", url.as_str(), &format!(":refs/heads/{branch}")]).map(drop)
     }
 
     /// One more commit on the local `main`, not pushed.
-    pub fn next_on_main(&self, place: &Place) {
+    pub fn next_on_main(&self, place: &LabRepository) {
         git(&place.clone, &["checkout", "-q", "main"]);
         place.commit(&[("next.txt", "next\n")], "next");
     }
 
     /// A local branch, made from `main` if it isn't there, with one more commit.
-    pub fn local_branch(&self, place: &Place, branch: &str) {
+    pub fn local_branch(&self, place: &LabRepository, branch: &str) {
         if try_git(&place.clone, &["checkout", "-q", branch]).is_err() {
             git(&place.clone, &["checkout", "-q", "-b", branch]);
         }
@@ -158,19 +158,19 @@ impl Lab {
     }
 
     /// A fork of an account's own, over the same local clone.
-    pub async fn fork(&self, place: &Place, login: &str) -> Place {
+    pub async fn fork(&self, place: &LabRepository, login: &str) -> LabRepository {
         let made = self.hand(login).must("POST", &format!("/repos/{}/forks", place.repo), json!({})).await;
         assert_eq!(made["fork"], json!(true), "{made}");
-        Place { repo: RepoRef::new(login, &place.repo.name), ..place.clone() }
+        LabRepository { repo: RepoRef::new(login, &place.repo.name), ..place.clone() }
     }
 
     /// A branch with one more commit, pushed as the bot. Returns the commit.
-    pub fn branch(&self, place: &Place, branch: &str, files: &[(&str, &str)]) -> String {
+    pub fn branch(&self, place: &LabRepository, branch: &str, files: &[(&str, &str)]) -> String {
         self.branch_by("caisson", place, branch, files)
     }
 
     /// As [`Lab::branch`], pushed by somebody else.
-    pub fn branch_by(&self, login: &str, place: &Place, branch: &str, files: &[(&str, &str)]) -> String {
+    pub fn branch_by(&self, login: &str, place: &LabRepository, branch: &str, files: &[(&str, &str)]) -> String {
         let there = try_git(&place.clone, &["checkout", "-q", branch]);
         if there.is_err() {
             git(&place.clone, &["checkout", "-q", "-b", branch, "main"]);
@@ -182,7 +182,7 @@ impl Lab {
     }
 }
 
-impl Place {
+impl LabRepository {
     fn commit(&self, files: &[(&str, &str)], message: &str) -> String {
         for (path, text) in files {
             let file = self.clone.join(path);

@@ -9,7 +9,7 @@ use tokio::sync::OwnedMutexGuard;
 use super::WayOut;
 use crate::attach::Attached;
 use crate::name::Names;
-use crate::subnet::{Layout, Place};
+use crate::subnet::{ContainerNetwork, Layout};
 
 /// Network of its subnets.
 const POOL: &str = "10.90.0.0/24";
@@ -95,7 +95,7 @@ impl WayOut for MemoryWayOut {
         Err(Problem::new(ProblemKind::Conflict, "nothing routes here"))
     }
 
-    async fn place(&self, subnet: u32) -> Result<Place, Problem> {
+    async fn place(&self, subnet: u32) -> Result<ContainerNetwork, Problem> {
         let known = self.ask("place").subnets.is_some_and(|subnets| subnet < subnets);
         if !known {
             return Err(absent("subnet of that number"));

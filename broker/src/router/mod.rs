@@ -18,7 +18,7 @@ use protocol::broker::{Problem, RouterInfo, RouterSpec};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::attach::Attached;
-use crate::subnet::Place;
+use crate::subnet::ContainerNetwork;
 
 /// Every call may be repeated; what exists in the right form is kept.
 #[async_trait]
@@ -36,7 +36,7 @@ pub trait WayOut: Send + Sync {
     async fn probe(&self, image: &str, plan: &str) -> Result<String, Problem>;
 
     /// Network and address of a container in this subnet; `NotFound` where there is no such subnet.
-    async fn place(&self, subnet: u32) -> Result<Place, Problem>;
+    async fn place(&self, subnet: u32) -> Result<ContainerNetwork, Problem>;
     /// Makes sure before a container with a subnet is started that the table is loaded, even if it was removed. Callers that come during a
     /// load share the next one. `NotFound` where there is no router.
     async fn fenced(&self) -> Result<(), Problem>;

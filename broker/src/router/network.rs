@@ -9,7 +9,7 @@ use protocol::broker::Problem;
 use super::shape;
 use crate::core::{Core, went};
 use crate::name::ResourceKind;
-use crate::subnet::{Layout, Place};
+use crate::subnet::{ContainerNetwork, Layout};
 
 /// The networks that belong to this installation.
 pub struct Networks {
@@ -32,7 +32,7 @@ impl Networks {
     }
 
     /// Creates the outer network and the subnets; further subnets than asked for stay.
-    pub async fn ensure(&self, layout: &Layout, subnets: u32) -> Result<Vec<Place>, Problem> {
+    pub async fn ensure(&self, layout: &Layout, subnets: u32) -> Result<Vec<ContainerNetwork>, Problem> {
         let standing = self.own().await?;
         if !standing.contains_key(&self.core.names.outer()) {
             self.core.engine.create_network(shape::outer_network(&self.core.names, layout)).await?;

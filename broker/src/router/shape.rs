@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use crate::hardening::no_ipv6;
 use crate::name::{self, Names, ResourceKind};
 use crate::seccomp;
-use crate::subnet::{Layout, Place};
+use crate::subnet::{ContainerNetwork, Layout};
 
 /// Path of the program in the router's image.
 const PROGRAM: &str = "/usr/local/bin/caisson-router";
@@ -182,7 +182,7 @@ pub fn outer_network(names: &Names, layout: &Layout) -> NetworkCreateRequest {
 
 /// A container's network. Not internal, because the engine would drop what the router must see; without an address of the host; with
 /// masquerading, because without it the host redirects frames to published ports.
-pub fn subnet_network(names: &Names, layout: &Layout, number: u32, place: &Place) -> NetworkCreateRequest {
+pub fn subnet_network(names: &Names, layout: &Layout, number: u32, place: &ContainerNetwork) -> NetworkCreateRequest {
     let mut labels = labels(names, ResourceKind::Subnet, layout);
     labels.insert(name::SUBNET.into(), number.to_string());
     let within = Some((place.range.to_string(), place.gateway.to_string()));
@@ -191,7 +191,7 @@ pub fn subnet_network(names: &Names, layout: &Layout, number: u32, place: &Place
 }
 
 /// The holder's fixed address in a subnet.
-pub fn joining(holder: &str, place: &Place) -> NetworkConnectRequest {
+pub fn joining(holder: &str, place: &ContainerNetwork) -> NetworkConnectRequest {
     let ipam = EndpointIpamConfig { ipv4_address: Some(place.holder.to_string()), ..Default::default() };
     NetworkConnectRequest {
         container: holder.to_owned(),

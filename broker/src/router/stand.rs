@@ -24,7 +24,7 @@ use crate::hardening;
 use crate::helper::Helpers;
 use crate::image::Images;
 use crate::name::{self, MAX_SUBNETS, ResourceKind};
-use crate::subnet::{Layout, Place};
+use crate::subnet::{ContainerNetwork, Layout};
 
 /// Longest plan for the probe, in bytes.
 const LONGEST: usize = 64 << 10;
@@ -75,7 +75,7 @@ impl WayOut for Router {
         let (holder, boot) = self.holder(&making, &places).await?;
         self.part(ResourceKind::Firewall, making.firewall(&holder, &boot)?).await?;
         let router = self.part(ResourceKind::Router, making.router(&holder, &boot)?).await?;
-        let subnet = |(number, place): (u32, &Place)| Subnet {
+        let subnet = |(number, place): (u32, &ContainerNetwork)| Subnet {
             number,
             cidr: place.cidr.to_string(),
             gateway: place.gateway.to_string(),
@@ -129,7 +129,7 @@ impl WayOut for Router {
         self.helpers.thrown_away("outside", body).await
     }
 
-    async fn place(&self, number: u32) -> Result<Place, Problem> {
+    async fn place(&self, number: u32) -> Result<ContainerNetwork, Problem> {
         let absent = || {
             let text =
                 format!("there is no subnet {number} yet: set up the router with at least {} subnets", number + 1);
@@ -224,7 +224,7 @@ impl Router {
     }
 
     /// Creates or keeps the holder, running and attached to every subnet; gives its id and life.
-    async fn holder(&self, making: &Making<'_>, places: &[Place]) -> Result<(String, String), Problem> {
+    async fn holder(&self, making: &Making<'_>, places: &[ContainerNetwork]) -> Result<(String, String), Problem> {
         let name = self.core.names.router_part(ResourceKind::Holder);
         let body = making.holder()?;
         let wanted = hash(&body);
@@ -252,7 +252,12 @@ impl Router {
     }
 
     /// A new holder is attached before its start, which is cheaper.
-    async fn join(&self, holder: &ContainerInspectResponse, id: &str, places: &[Place]) -> Result<(), Problem> {
+    async fn join(
+        &self,
+        holder: &ContainerInspectResponse,
+        id: &str,
+        places: &[ContainerNetwork],
+    ) -> Result<(), Problem> {
         let joined: HashSet<&String> = holder
             .network_settings
             .as_ref()

@@ -18,12 +18,12 @@ use super::{FileError, Scope};
 const DEEPEST: usize = 200;
 
 /// A path that may be moved or deleted, with its parent directory.
-struct Place {
+struct PathWithParent {
     relative: PathBuf,
     parent: OwnedFd,
 }
 
-impl Place {
+impl PathWithParent {
     fn of(scope: &Scope<'_>, path: &str, make_parents: bool) -> Result<Self, FileError> {
         let relative = scope.workspace.relative(path)?;
         if relative.file_name().is_none() {
@@ -50,9 +50,9 @@ impl Place {
 
 /// Moves a file or a directory; parents of the new path are created.
 pub fn move_file(scope: &Scope<'_>, from: &str, to: &str) -> Result<String, FileError> {
-    let from = Place::of(scope, from, false)?;
+    let from = PathWithParent::of(scope, from, false)?;
     let directory = from.is_directory(scope)?;
-    let to = Place::of(scope, to, true)?;
+    let to = PathWithParent::of(scope, to, true)?;
     let (old, new) = (show(&from.relative), show(&to.relative));
     match renameat2(&from.parent, from.name(), &to.parent, to.name(), RenameFlags::RENAME_NOREPLACE) {
         Ok(()) => Ok(format!("moved {old} to {new}")),
@@ -70,7 +70,7 @@ pub fn move_file(scope: &Scope<'_>, from: &str, to: &str) -> Result<String, File
 
 /// Deletes a file, or with `recursive` a directory with its contents. Of a link only the link is deleted.
 pub fn delete_file(scope: &Scope<'_>, path: &str, recursive: bool) -> Result<String, FileError> {
-    let place = Place::of(scope, path, false)?;
+    let place = PathWithParent::of(scope, path, false)?;
     let shown = show(&place.relative);
     if !place.is_directory(scope)? {
         unlinkat(&place.parent, place.name(), UnlinkatFlags::NoRemoveDir)

@@ -61,7 +61,7 @@ impl Clock {
 }
 
 /// The environment of a try.
-pub struct Place<'a> {
+pub struct TryEnvironment<'a> {
     pub bot: &'a mut Bot,
     pub person: &'a Person,
     pub repo: RepoRef,
@@ -69,7 +69,7 @@ pub struct Place<'a> {
     pub key: &'a str,
 }
 
-impl Place<'_> {
+impl TryEnvironment<'_> {
     pub async fn drive(&mut self, title: &str, body: &str, policy: Policy) -> Result<TryResult> {
         let state = self.bot.state();
         let store = Store::look(&state).await?.context("the bot has no store")?;

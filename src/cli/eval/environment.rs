@@ -3,7 +3,7 @@
 //! Owns what is taken from that configuration (model, sandbox, budget, the router's image) and what never is: names, directories, ports,
 //! networks, tokens, allowed hosts. A running installation is not touched. Everything is removed when it is dropped.
 
-use super::drive::Place;
+use super::drive::TryEnvironment;
 use super::own::bot::{Bot, Plan};
 use super::own::forge::{HUMAN, Named, OwnForge};
 use super::own::person::Person;
@@ -86,8 +86,8 @@ impl Environment {
     }
 
     /// The environment of the tries at one repository, whose name is also its key.
-    pub fn place<'a>(&'a mut self, person: &'a Person, name: &'a str) -> Place<'a> {
-        Place { bot: &mut self.bot, person, repo: RepoRef::new(ORGANISATION, name), key: name }
+    pub fn place<'a>(&'a mut self, person: &'a Person, name: &'a str) -> TryEnvironment<'a> {
+        TryEnvironment { bot: &mut self.bot, person, repo: RepoRef::new(ORGANISATION, name), key: name }
     }
 
     pub fn person(&self, name: &str) -> Result<Person> {

@@ -16,7 +16,7 @@ static NO_PANIC: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^note: test did not panic as expected(?: at (.+?):(\d+):\d+)?$"));
 static DOC: LazyLock<Regex> = LazyLock::new(|| regex(r"^(\S+\.(?:rs|md)) - (?:.* )?\(line (\d+)\)"));
 
-type Place = Option<(String, u32)>;
+type SourceLocation = Option<(String, u32)>;
 
 pub(super) fn read(lines: &[&str]) -> Vec<Item> {
     let mut items = Vec::new();
@@ -64,7 +64,7 @@ fn block(lines: &[&str]) -> usize {
     lines.iter().position(ends).unwrap_or(lines.len())
 }
 
-fn made(test: Option<&str>, place: Place, words: String) -> Item {
+fn made(test: Option<&str>, place: SourceLocation, words: String) -> Item {
     let (file, line) = place.unzip();
     Item { tool: Tool::Cargo, file, line, severity: Severity::Error, message: words, test: test.map(str::to_owned) }
 }
@@ -81,13 +81,13 @@ fn item(test: &str, body: &[&str]) -> Item {
 }
 
 /// A documentation test, named by its place.
-fn documented(test: &str) -> Place {
+fn documented(test: &str) -> SourceLocation {
     let found = DOC.captures(test)?;
     place(&found[1]).zip(number(&found[2]))
 }
 
 /// The first panic of these lines (of this thread): its place, or with a backtrace the innermost one in the workspace, and its message.
-fn panic(body: &[&str], thread: Option<&str>) -> Option<(Place, String)> {
+fn panic(body: &[&str], thread: Option<&str>) -> Option<(SourceLocation, String)> {
     let mine = |name: &str| thread.is_none_or(|thread| thread == name || thread.starts_with(&format!("{name} - ")));
     for (at, line) in body.iter().enumerate().filter(|(_, line)| line.starts_with("thread '")) {
         if let Some(found) = PANIC.captures(line).filter(|found| mine(&found[1])) {

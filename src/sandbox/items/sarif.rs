@@ -79,12 +79,12 @@ struct Words {
 #[serde(rename_all = "camelCase")]
 struct Location {
     #[serde(default)]
-    physical_location: Place,
+    physical_location: PhysicalLocation,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
-struct Place {
+struct PhysicalLocation {
     #[serde(default)]
     artifact_location: Artifact,
     #[serde(default)]

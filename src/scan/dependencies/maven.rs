@@ -56,12 +56,12 @@ struct Project {
 
 /// The elements that are open, as a path, and where in it each begins.
 #[derive(Default)]
-struct Place {
+struct ElementPath {
     path: String,
     begins: Vec<usize>,
 }
 
-impl Place {
+impl ElementPath {
     fn enter(&mut self, name: &str) {
         self.begins.push(self.path.len());
         if self.begins.len() > 1 {
@@ -79,7 +79,7 @@ fn read(text: &str) -> Result<Project, String> {
     let text = text.trim_start_matches('\u{feff}');
     let mut reader = Reader::from_str(text);
     reader.config_mut().expand_empty_elements = true;
-    let (mut project, mut place, mut word) = (Project::default(), Place::default(), String::new());
+    let (mut project, mut place, mut word) = (Project::default(), ElementPath::default(), String::new());
     let (mut line, mut counted) = (1, 0);
     loop {
         let event = reader.read_event().map_err(|_| "it is no XML".to_owned())?;

@@ -6,7 +6,7 @@ use super::failing::Failing;
 use super::town::work;
 use crate::cuts::Cuts;
 use crate::dice::{Dice, number};
-use crate::forges::{self, Hand, Lab, Place};
+use crate::forges::{self, Hand, Lab, LabRepository};
 use crate::local_broker::LocalBroker;
 use crate::real_forge::configured;
 use crate::world::{FIX, World, end};
@@ -177,7 +177,7 @@ struct Work {
 }
 
 impl Work {
-    async fn begin(lab: &Lab, place: &Place) -> Self {
+    async fn begin(lab: &Lab, place: &LabRepository) -> Self {
         let alice = lab.hand("alice");
         let mut issues = Vec::new();
         for n in 0..TASKS {
@@ -217,7 +217,7 @@ impl Work {
     }
 
     /// Each issue has one task, its pull request one review of each checkpoint, and nothing that the bot said was said twice.
-    async fn hold(&self, lab: &Lab, place: &Place, store: &Store) {
+    async fn hold(&self, lab: &Lab, place: &LabRepository, store: &Store) {
         let rows = store.tasks(100).await.expect("read");
         assert_eq!(rows.len(), TASKS, "{rows:#?}");
         let mut marks = BTreeSet::new();
@@ -243,7 +243,7 @@ impl Work {
 }
 
 /// How often the bot said each of the wanted words, and how much it said in all.
-async fn said(lab: &Lab, place: &Place, wanted: &Expected) -> (Expected, usize) {
+async fn said(lab: &Lab, place: &LabRepository, wanted: &Expected) -> (Expected, usize) {
     let (mut found, mut all) = (Expected::new(), 0);
     for (number, words) in wanted {
         let mut texts = lab.bot.comments(&place.repo, *number).await.expect("comments");
@@ -255,7 +255,7 @@ async fn said(lab: &Lab, place: &Place, wanted: &Expected) -> (Expected, usize) 
     (found, all)
 }
 
-async fn people(lab: &Lab, place: &Place) -> People {
+async fn people(lab: &Lab, place: &LabRepository) -> People {
     let (alice, bob) = (lab.hand("alice"), lab.hand("bob"));
     let mut issues = Vec::new();
     for n in 0..ISSUES {
@@ -279,7 +279,12 @@ async fn people(lab: &Lab, place: &Place) -> People {
 }
 
 /// The listener that the repository's deliveries go to, its service, and its address, which the bot has to know as its own.
-async fn between(lab: &Lab, place: &Place, to: String, seed: u64) -> (Arc<Mutex<Post>>, JoinHandle<()>, String) {
+async fn between(
+    lab: &Lab,
+    place: &LabRepository,
+    to: String,
+    seed: u64,
+) -> (Arc<Mutex<Post>>, JoinHandle<()>, String) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let here = format!("http://{}", listener.local_addr().expect("an address"));
     let (dice, http) = (Dice::of(seed), reqwest::Client::new());

@@ -23,7 +23,7 @@ enum Running {
     Container { _gitea: Container },
 }
 
-pub struct Place {
+pub struct DemoForge {
     pub url: Url,
     pub admin: Secret,
     /// Its description, for the output.
@@ -31,8 +31,8 @@ pub struct Place {
     _running: Running,
 }
 
-impl Place {
-    pub async fn open() -> Result<Place> {
+impl DemoForge {
+    pub async fn open() -> Result<DemoForge> {
         let (url, admin, running, what) = if gitea::binary().is_some() {
             let gitea = gitea::start().context("the gitea that was found does not start")?;
             let (url, admin) = (gitea.url.clone(), gitea.admin_token.clone());
@@ -49,7 +49,7 @@ impl Place {
         };
         let (url, admin) = (Url::parse(&url)?, Secret::new(admin));
         let version = version(&url, &admin).await?;
-        Ok(Place { url, admin, what: format!("{what}, version {version}"), _running: running })
+        Ok(DemoForge { url, admin, what: format!("{what}, version {version}"), _running: running })
     }
 
     /// Creates a person's account; returns the password and a token for the demo's calls in their name.

@@ -17,7 +17,7 @@ use caisson::cli::eval::own::person::Person;
 use caisson::cli::eval::own::process::{git, run};
 use caisson::forge::{RepoRef, Review};
 use caisson::secret::Secret;
-use forge::Place;
+use forge::DemoForge;
 use stage::Stage;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -91,7 +91,7 @@ async fn interrupted() -> Result<()> {
 /// Everything that runs during the demo, in the order in which it is stopped.
 struct There {
     bot: Bot,
-    place: Place,
+    place: DemoForge,
     password: Secret,
     _dir: tempfile::TempDir,
 }
@@ -115,7 +115,7 @@ impl There {
 
 async fn trip(stage: &Stage) -> Result<There> {
     let dir = tempfile::Builder::new().prefix("caisson-demo-").tempdir()?;
-    let place = Place::open().await?;
+    let place = DemoForge::open().await?;
     stage.step("forge", place.url.as_str());
     stage.say(&place.what);
     let (password, token) = place.person(HUMAN).await?;
@@ -174,7 +174,7 @@ fn tests_pass(clone: &Path) -> Result<String> {
 }
 
 /// Runs `caisson setup` and `caisson repo add`.
-fn prepare(stage: &Stage, dir: &Path, place: &Place, (origin, name): (&Path, &str)) -> Result<Bot> {
+fn prepare(stage: &Stage, dir: &Path, place: &DemoForge, (origin, name): (&Path, &str)) -> Result<Bot> {
     let home = dir.join("bot");
     std::fs::create_dir(&home)?;
     let admin = home.join("admin.token");
