@@ -140,7 +140,7 @@ pub enum FromRunner {
         /// SHA-256 of the runner's own binary, in hexadecimal.
         runner: String,
         /// The requests that are not acknowledged yet, running and finished ones.
-        requests: Vec<Known>,
+        requests: Vec<RequestStatus>,
         /// How little of the workspace's disk is left if no work should begin, as a sentence; `None` = enough, or not watched.
         #[serde(default)]
         lacks: Option<String>,
@@ -179,7 +179,7 @@ pub enum FromRunner {
 
 /// A request that the runner still holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Known {
+pub struct RequestStatus {
     /// Id of the request, given by the host.
     pub id: u64,
     /// Whether its result is ready and waits for `Ack`.

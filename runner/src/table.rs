@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use protocol::runner::{Known, MAX_REQUESTS, Outcome};
+use protocol::runner::{MAX_REQUESTS, Outcome, RequestStatus};
 
 use crate::handle::Handle;
 
@@ -77,8 +77,8 @@ impl Table {
         running.map(|entry| Arc::clone(&entry.handle)).collect()
     }
 
-    pub fn known(&self) -> Vec<Known> {
-        self.entries.iter().map(|(&id, entry)| Known { id, finished: entry.outcome.is_some() }).collect()
+    pub fn known(&self) -> Vec<RequestStatus> {
+        self.entries.iter().map(|(&id, entry)| RequestStatus { id, finished: entry.outcome.is_some() }).collect()
     }
 
     pub fn results(&self) -> Vec<(u64, Outcome)> {
@@ -102,7 +102,7 @@ mod tests {
         assert!(matches!(table.admit(7, false), Admission::New(_)));
         assert!(matches!(table.admit(7, false), Admission::Running));
         table.acknowledge(7);
-        assert_eq!(table.known(), [Known { id: 7, finished: false }]);
+        assert_eq!(table.known(), [RequestStatus { id: 7, finished: false }]);
         table.finish(7, outcome());
         assert!(matches!(table.admit(7, false), Admission::Finished(_)));
         table.acknowledge(7);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use caisson::sandbox::link::{Link, LinkError};
 use common::{LIMITS, Runner, bash, exec};
 use protocol::frame::{Message, encode};
-use protocol::runner::{FromRunner, Known, MAX_PAYLOAD, Op, Order, Status, ToRunner, VERSION};
+use protocol::runner::{FromRunner, MAX_PAYLOAD, Op, Order, RequestStatus, Status, ToRunner, VERSION};
 use tokio::io::AsyncReadExt;
 
 #[test]
@@ -45,7 +45,7 @@ fn a_lower_epoch_is_refused_and_a_higher_one_takes_over() {
     raw.finished();
     raw.hello(6);
     assert!(
-        matches!(raw.next(), FromRunner::Hello { epoch: 6, requests, .. } if requests == [Known { id: 3, finished: true }])
+        matches!(raw.next(), FromRunner::Hello { epoch: 6, requests, .. } if requests == [RequestStatus { id: 3, finished: true }])
     );
     assert!(matches!(raw.next(), FromRunner::Finished { id: 3, .. }));
     raw.run(5, 4, "echo late >> log");
@@ -85,7 +85,7 @@ async fn a_second_attach_learns_what_it_missed() {
     drop(first);
     let (second, again) = runner.attach(2).await;
     assert_eq!(again.boot, welcome.boot);
-    assert_eq!(again.known, [Known { id: 1, finished: true }, Known { id: 2, finished: false }]);
+    assert_eq!(again.known, [RequestStatus { id: 1, finished: true }, RequestStatus { id: 2, finished: false }]);
     assert_eq!(second.run(1, bash("echo one"), LIMITS).await, Ok(done));
     assert_eq!(second.run(2, bash("ignored"), LIMITS).await.expect("an outcome").text, "two\n");
     second.ack(1).await.expect("ack");

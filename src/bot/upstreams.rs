@@ -50,7 +50,7 @@ type Done = Result<(Option<Synced>, Option<String>), String>;
 
 /// What is known of a repository since this process began.
 #[derive(Default)]
-struct Known {
+struct SyncSchedule {
     due: Option<Instant>,
     failures: u32,
     /// What was logged last, which is not logged again.
@@ -63,7 +63,7 @@ impl InStep {
         let every = Duration::from_secs(self.config.upstream.sync_s);
         // At 0 only what somebody asked for is done.
         let look = if every.is_zero() { LOOK } else { LOOK.min(every) };
-        let mut known: HashMap<String, Known> = HashMap::new();
+        let mut known: HashMap<String, SyncSchedule> = HashMap::new();
         let (mut under_way, mut busy) = (FuturesUnordered::new(), HashSet::new());
         loop {
             for entry in self.config.repositories().iter().filter(|entry| !entry.upstream.is_empty()) {
@@ -136,7 +136,7 @@ impl InStep {
 }
 
 /// Says what came of it, and when it is tried again.
-fn note(key: &str, known: &mut Known, done: Done, every: Duration) {
+fn note(key: &str, known: &mut SyncSchedule, done: Done, every: Duration) {
     let told = match &done {
         Ok((synced, trouble)) => {
             let lines = synced.as_ref().map(plain_lines).unwrap_or_default();

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use protocol::runner::{CHUNK, Known, Limits, Op, Outcome, Status, ToRunner, VERSION};
+use protocol::runner::{CHUNK, Limits, Op, Outcome, RequestStatus, Status, ToRunner, VERSION};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
@@ -62,7 +62,7 @@ pub struct Welcome {
     /// SHA-256 of the runner's binary, in hex.
     pub runner: String,
     /// Requests that are not acknowledged yet.
-    pub known: Vec<Known>,
+    pub known: Vec<RequestStatus>,
     /// Why no work should begin there, in the runner's words, so untrusted.
     pub lacks: Option<String>,
 }

@@ -22,7 +22,7 @@ pub const SHORTEST: usize = 12;
 /// Bytes of a form that are used for look-up.
 const HEAD: usize = 8;
 
-static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(RwLock::default);
+static KNOWN: LazyLock<RwLock<SecretForms>> = LazyLock::new(RwLock::default);
 
 impl Secret {
     /// Adds it to the secrets that are removed from texts.
@@ -44,13 +44,13 @@ pub fn without(text: &str) -> String {
 
 /// Encoded secrets by their first bytes.
 #[derive(Default)]
-struct Known {
+struct SecretForms {
     forms: HashMap<[u8; HEAD], Vec<Box<[u8]>>>,
     /// Whether a form begins with these two bytes, so that most positions need one look-up. Empty before the first secret.
     begins: Vec<bool>,
 }
 
-impl Known {
+impl SecretForms {
     fn add(&mut self, secret: &str) {
         if secret.len() < SHORTEST {
             return;
@@ -145,8 +145,8 @@ mod tests {
 
     const TOKEN: &str = "s3cret/Token+of \"ours\"";
 
-    fn known() -> Known {
-        let mut known = Known::default();
+    fn known() -> SecretForms {
+        let mut known = SecretForms::default();
         known.add(TOKEN);
         known
     }
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_short_one_may_be_a_word() {
-        let mut known = Known::default();
+        let mut known = SecretForms::default();
         known.add("password");
         assert_eq!(known.hidden("the password is").1, 0);
     }

@@ -32,7 +32,7 @@ struct Code {
 }
 
 #[derive(Default)]
-struct Known {
+struct SessionTable {
     code: Option<Code>,
     /// Sessions with their end, oldest first.
     sessions: Vec<(Secret, Instant)>,
@@ -40,10 +40,10 @@ struct Known {
 
 /// Codes and sessions of one process.
 #[derive(Default)]
-pub struct Sessions(Mutex<Known>);
+pub struct Sessions(Mutex<SessionTable>);
 
 impl Sessions {
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, SessionTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -12,7 +12,7 @@ const MOST_BYTES: usize = 16 << 20;
 
 /// One answer of status 200.
 #[derive(Clone)]
-pub(super) struct Known {
+pub(super) struct BodyWithTag {
     /// Its entity tag, as it was sent.
     pub tag: HeaderValue,
     /// Its body.
@@ -21,11 +21,11 @@ pub(super) struct Known {
 
 /// Answers by the address that was asked; copies share them.
 #[derive(Clone, Default)]
-pub struct Answers(Arc<Mutex<HashMap<String, Known>>>);
+pub struct Answers(Arc<Mutex<HashMap<String, BodyWithTag>>>);
 
 impl Answers {
     /// The last answer of a server's API about this path.
-    pub(super) fn of(&self, api: &Url, path: &str) -> Option<Known> {
+    pub(super) fn of(&self, api: &Url, path: &str) -> Option<BodyWithTag> {
         self.all().get(&address(api, path)).cloned()
     }
 
@@ -38,11 +38,11 @@ impl Answers {
             all.clear();
         }
         if body.len() <= MOST_BYTES {
-            all.insert(address(api, path), Known { tag, body: body.into() });
+            all.insert(address(api, path), BodyWithTag { tag, body: body.into() });
         }
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<String, Known>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<String, BodyWithTag>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,7 +5,7 @@ use caisson::sandbox::{SandboxError, Sandboxes, Settings};
 use domain::{Action, Loss};
 use protocol::broker::{ContainerSpec, End, Purpose};
 use protocol::frame::Message;
-use protocol::runner::{FromRunner, Known, Limits, MAX_PAYLOAD, MAX_REQUESTS, VERSION};
+use protocol::runner::{FromRunner, Limits, MAX_PAYLOAD, MAX_REQUESTS, RequestStatus, VERSION};
 
 use crate::world::World;
 
@@ -95,7 +95,7 @@ async fn how_one_was_lost_is_no_word_on_the_one_that_was_made_anew() {
 
 /// Bytes that our runner never sends: an unrequested greeting with more requests than allowed.
 fn noise() -> Vec<u8> {
-    let requests = vec![Known { id: 1, finished: true }; MAX_REQUESTS + 1];
+    let requests = vec![RequestStatus { id: 1, finished: true }; MAX_REQUESTS + 1];
     let (boot, runner) = (String::new(), String::new());
     let hello = FromRunner::Hello { version: VERSION, epoch: 1, boot, runner, requests, lacks: None };
     Message::bare(hello).to_frame(MAX_PAYLOAD).expect("a frame")

@@ -32,7 +32,7 @@ pub(super) struct Mirror {
 }
 
 /// All known mirrors, by the key of their repository.
-pub(super) struct Known {
+pub(super) struct MirrorIndex {
     path: PathBuf,
     all: Mutex<HashMap<String, Mirror>>,
     /// Generations that new containers do not get, but that may still be in use.
@@ -46,7 +46,7 @@ pub(super) fn whole<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Known {
+impl MirrorIndex {
     /// Loads the file; an unreadable one counts as no mirrors, and unknown mirrors are reaped. A mirror whose user is not the repository's,
     /// as `user_of` says, is dropped too.
     pub fn load(state_dir: &Path, user_of: impl Fn(&str) -> Option<u32>) -> Self {
@@ -138,26 +138,26 @@ mod tests {
     #[test]
     fn what_is_remembered_survives_and_what_nobody_needs_is_retired() {
         let dir = tempfile::tempdir().unwrap();
-        let mirrors = Known::load(dir.path(), |_| Some(10_003));
+        let mirrors = MirrorIndex::load(dir.path(), |_| Some(10_003));
         for (key, name, used_at) in [("a", "a-1", 0), ("a", "a-2", UNUSED_MS), ("b", "b-1", UNUSED_MS), ("c", "c-1", 0)]
         {
             mirrors.put(key, Some(mirror(name, used_at))).unwrap();
         }
         assert_eq!(*whole(&mirrors.retired), ["a-1"]);
         mirrors.forget_but(&["a".to_owned(), "c".to_owned()], UNUSED_MS + 1).unwrap();
-        let again = Known::load(dir.path(), |_| Some(10_003));
+        let again = MirrorIndex::load(dir.path(), |_| Some(10_003));
         assert_eq!((again.names(), again.current("a").unwrap().name.as_str()), (vec!["a-2".to_owned()], "a-2"));
         let mut gone = whole(&mirrors.retired).clone();
         gone.sort();
         assert_eq!(gone, ["a-1", "b-1", "c-1"], "another repository, and one unused for long");
         std::fs::write(dir.path().join("mirrors.json"), "{").unwrap();
-        assert!(Known::load(dir.path(), |_| Some(10_003)).names().is_empty());
+        assert!(MirrorIndex::load(dir.path(), |_| Some(10_003)).names().is_empty());
     }
 
     #[test]
     fn one_that_is_not_the_repository_s_user_s_is_made_anew() {
         let dir = tempfile::tempdir().unwrap();
-        let mirrors = Known::load(dir.path(), |_| None);
+        let mirrors = MirrorIndex::load(dir.path(), |_| None);
         for key in ["own", "other", "nobody", "old"] {
             mirrors.put(key, Some(mirror(&format!("{key}-1"), 0))).unwrap();
         }
@@ -171,7 +171,7 @@ mod tests {
             "nobody" => None,
             _ => Some(10_003),
         };
-        let again = Known::load(dir.path(), user_of);
+        let again = MirrorIndex::load(dir.path(), user_of);
         assert_eq!(again.names(), ["own-1"]);
         let mut gone = whole(&again.retired).clone();
         gone.sort();

@@ -11,7 +11,7 @@ use domain::Commit;
 use protocol::broker::{ContainerLimits, ContainerSpec, Purpose};
 use sha2::{Digest, Sha256};
 
-use super::known::{Known, Mirror, whole};
+use super::known::{Mirror, MirrorIndex, whole};
 use crate::git::{PackBase, PackFile};
 use crate::sandbox::core::Core;
 use crate::sandbox::record::{MirrorGeneration, now_ms};
@@ -39,12 +39,12 @@ pub(in crate::sandbox) fn may_be_why(e: &SandboxError) -> bool {
 /// Makes, fills and hands out mirrors.
 pub struct Mirrors {
     pub(super) core: Arc<Core>,
-    pub(super) known: Known,
+    pub(super) known: MirrorIndex,
 }
 
 impl Mirrors {
     pub(in crate::sandbox) fn new(core: Arc<Core>) -> Self {
-        let known = Known::load(&core.settings.state_dir, |key| core.users.known(key));
+        let known = MirrorIndex::load(&core.settings.state_dir, |key| core.users.known(key));
         Self { core, known }
     }
 
