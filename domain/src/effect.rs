@@ -1,7 +1,7 @@
 //! Effects: what a transition asks the shell to do. Each has a key and may be repeated; `docs/effects.md` describes each kind.
 
 use crate::notice::stored_to;
-use crate::{Account, Action, Asked, Commit, Notice, Source, Suspension, To, Why};
+use crate::{Account, Action, Commit, Notice, QuestionSubject, Source, Suspension, To, Why};
 use serde::{Deserialize, Serialize};
 
 /// Effects of one queue of a task run in order; its queues run side by side.
@@ -77,7 +77,7 @@ pub enum Effect {
     /// Posts the question that waits for an answer; answered by [`crate::Input::QuestionPosted`].
     Ask {
         /// What it is about.
-        about: Asked,
+        about: QuestionSubject,
         /// Number of events in the task's log when it was asked for; part of the key.
         serial: u32,
     },
@@ -203,8 +203,10 @@ impl Effect {
             Effect::OpenPull => "open-pull".into(),
             Effect::Attach { n } => format!("attach:{n}"),
             Effect::Review { n, .. } => format!("review:{n}"),
-            Effect::Ask { about: Asked::Question { turn, index }, .. } => format!("ask:question:{turn}:{index}"),
-            Effect::Ask { about: Asked::Permission { number }, .. } => format!("ask:permission:{number}"),
+            Effect::Ask { about: QuestionSubject::Question { turn, index }, .. } => {
+                format!("ask:question:{turn}:{index}")
+            }
+            Effect::Ask { about: QuestionSubject::Permission { number }, .. } => format!("ask:permission:{number}"),
             Effect::Verify { n, .. } => format!("verify:{n}"),
             Effect::Open { serial } => format!("open:{serial}"),
             Effect::Rest { serial } => format!("rest:{serial}"),

@@ -1,9 +1,9 @@
 //! Inputs: results of effects, decisions of people, and timers. Each has a key and is used once.
 
 use crate::{
-    Asked, Budget, CallRequest, CapturedTree, CiCheck, CiOutcome, CiWait, Commit, Decision, Difference, Fallback, Look,
-    Loss, Millis, ModelSummary, Outcome, PauseReason, Picture, RemarkWithdrawn, Request, Risk, Rules, SummaryOf,
-    Suspension, Usage, Verdict,
+    Budget, CallRequest, CapturedTree, CiCheck, CiOutcome, CiWait, Commit, Decision, Difference, Fallback, Look, Loss,
+    Millis, ModelSummary, Outcome, PauseReason, Picture, QuestionSubject, RemarkWithdrawn, Request, Risk, Rules,
+    SummaryOf, Suspension, Usage, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -337,7 +337,7 @@ pub enum Input {
     /// The question was posted on the issue or the pull request; ignored unless it is the one that waits.
     QuestionPosted {
         /// What it is about.
-        about: Asked,
+        about: QuestionSubject,
         /// The forge's id of the comment, which is its number in the forge's order.
         number: i64,
     },

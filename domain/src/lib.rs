@@ -91,7 +91,7 @@ pub use reported::{Against, BaseReport, Reported, Severity};
 pub use request::{FilePosition, Request};
 pub use rules::{KindPrompt, Rules, RulesFile};
 pub use scan::{AdvisoryMatch, AdvisoryScan, Dependency, DependencyScan, RuleFinding, RuleScan, RuleSeverity, Scan};
-pub use state::{Asked, End, PauseReason, QuestionPosted, State, Suspension, Why};
+pub use state::{End, PauseReason, QuestionPosted, QuestionSubject, State, Suspension, Why};
 pub use summary::{ModelSummary, SummaryOf, Trust};
 pub use task::Task;
 pub use task_kind::{Scope, TaskKind, TaskTraits, Threads};

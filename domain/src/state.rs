@@ -117,7 +117,7 @@ pub struct QuestionPosted {
 /// What a waiting question is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "about", rename_all = "snake_case")]
-pub enum Asked {
+pub enum QuestionSubject {
     /// A question of the agent, in [`crate::Task::question`].
     Question {
         /// Turn whose call asks it.
@@ -160,7 +160,7 @@ pub enum State {
     /// A question waits for the answer of a person.
     Asking {
         /// What it is about.
-        about: Asked,
+        about: QuestionSubject,
         /// Number of the question's comment in the forge's order; none before it is posted.
         number: Option<i64>,
     },

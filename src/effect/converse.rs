@@ -45,16 +45,16 @@ struct BeforeRequest {
 }
 
 /// Result of asking one model.
-enum Asked {
+enum ModelOutcome {
     /// The effect's result.
     Ended(Box<Input>),
     /// The model did not answer and cost nothing, so another may be asked.
     FallBack(FallbackReason, Trouble),
 }
 
-impl Asked {
+impl ModelOutcome {
     fn ended(input: Input) -> Self {
-        Asked::Ended(Box::new(input))
+        ModelOutcome::Ended(Box::new(input))
     }
 }
 
@@ -119,8 +119,8 @@ impl Conversations {
         for at in (0..models.len()).map(|step| (begin + step) % models.len()) {
             let configured = models[at];
             let (why, trouble) = match self.ask(&task, log.take(), configured, &asking).await? {
-                Asked::Ended(input) => return Ok(*input),
-                Asked::FallBack(why, trouble) => (why, trouble),
+                ModelOutcome::Ended(input) => return Ok(*input),
+                ModelOutcome::FallBack(why, trouble) => (why, trouble),
             };
             let next = &models[(at + 1) % models.len()].entry.id;
             match self.fall_back(&task, configured, next, why, &trouble, &asking).await? {
@@ -201,7 +201,7 @@ impl Conversations {
         log: Option<Vec<Event>>,
         configured: &ConfiguredModel,
         asking: &Asking<'_>,
-    ) -> Result<Asked, Trouble> {
+    ) -> Result<ModelOutcome, Trouble> {
         let Asking { turn, row, feed, style, .. } = *asking;
         let mut log = match log {
             Some(log) => log,
@@ -210,23 +210,23 @@ impl Conversations {
         let mut current = task.clone();
         if style == Style::Files && task.state == State::Running {
             if let Some(answer) = settled(task, &log) {
-                return Ok(Asked::ended(answer.into_input()));
+                return Ok(ModelOutcome::ended(answer.into_input()));
             }
             match round::next(task, &log) {
                 Step::Ask => {}
-                Step::Say(answer) => return Ok(Asked::ended(answer.into_input())),
+                Step::Say(answer) => return Ok(ModelOutcome::ended(answer.into_input())),
                 Step::Stop(sentence) => return Ok(pause(PauseReason::Stuck { sentence })),
             }
             match self.looked(task, turn, log, row, feed).await? {
                 Some(looked) => (current, log) = looked,
                 // Paused meanwhile: the resume asks again.
-                None => return Ok(Asked::ended(Input::Settled)),
+                None => return Ok(ModelOutcome::ended(Input::Settled)),
             }
         }
         let charge_kept = asking.holds();
         if charge_kept && task.state != State::Running {
             self.release(task, configured, asking).await?;
-            return Ok(Asked::ended(Input::Settled));
+            return Ok(ModelOutcome::ended(Input::Settled));
         }
         if charge_kept {
             // The kept charge is that of this very call.
@@ -251,7 +251,7 @@ impl Conversations {
         log: &[Event],
         configured: &ConfiguredModel,
         asking: &Asking<'_>,
-    ) -> Result<Result<Ready, Asked>, Trouble> {
+    ) -> Result<Result<Ready, ModelOutcome>, Trouble> {
         let prepare = |current: &Task, log: &[Event]| {
             engine::prepare(current, log, asking.style, &configured.engine, configured.model.as_ref())
         };
@@ -265,7 +265,7 @@ impl Conversations {
         if let Some(input) = engine::compaction_due(task, log, asking.style, &configured.engine, sizes) {
             match self.compacted(task, input, configured, asking).await? {
                 Some(shortened) => shorter = Some(shortened),
-                None => return Ok(Err(Asked::ended(Input::Settled))),
+                None => return Ok(Err(ModelOutcome::ended(Input::Settled))),
             }
         }
         let of = (asking.style, configured);
@@ -277,7 +277,7 @@ impl Conversations {
         // A summary that was paid for leaves less to spend.
         let current = Task::fold(task.id, &shorter);
         if current.state != State::Running {
-            return Ok(Err(Asked::ended(Input::Settled)));
+            return Ok(Err(ModelOutcome::ended(Input::Settled)));
         }
         Ok(prepare(&current, &shorter).map_err(|refusal| pause(refusal.reason())))
     }
@@ -289,7 +289,7 @@ impl Conversations {
         ready: &Ready,
         configured: &ConfiguredModel,
         asking: &Asking<'_>,
-    ) -> Result<Option<Asked>, Trouble> {
+    ) -> Result<Option<ModelOutcome>, Trouble> {
         let _one = self.spending_limits.spending.lock().await;
         if let Some(reason) = self.spending_limits.spent(task, ready.worst_micro_usd).await? {
             return Ok(Some(pause(reason)));
@@ -299,7 +299,7 @@ impl Conversations {
         match asking.feed.feed(task.id, &key, starting).await? {
             Some(now) if now.state == State::Running => Ok(None),
             // Paused meanwhile: the resume asks again.
-            _ => Ok(Some(Asked::ended(Input::Settled))),
+            _ => Ok(Some(ModelOutcome::ended(Input::Settled))),
         }
     }
 
@@ -310,14 +310,14 @@ impl Conversations {
         ready: &Ready,
         configured: &ConfiguredModel,
         asking: &Asking<'_>,
-    ) -> Result<Asked, Trouble> {
+    ) -> Result<ModelOutcome, Trouble> {
         let patience = Patience::default();
         let (model, tally) = (configured.model.as_ref(), Tally::default());
         // Dropping this future cancels the call; the outbox drops it when the task ends.
         let answer = engine::converse(model, ready, &tally, &patience, &CancellationToken::new()).await;
         tracing::debug!(task = %task.id, turn = asking.turn, arrived = tally.summary(), "a model call ended");
         let error = match answer {
-            Ok(answer) => return Ok(Asked::ended(answer.into_input())),
+            Ok(answer) => return Ok(ModelOutcome::ended(answer.into_input())),
             Err(error) => error,
         };
         if let TurnError::Pictures(sentence) = error {
@@ -329,7 +329,7 @@ impl Conversations {
         let (unspent, fallback) = (!error.may_cost(), error.fallback());
         let trouble = trouble(error);
         if let Some(why) = fallback.filter(|_| !asking.alone) {
-            return Ok(Asked::FallBack(why, trouble));
+            return Ok(ModelOutcome::FallBack(why, trouble));
         }
         match trouble {
             Trouble::Later { .. } if unspent => self.store.hold_charge(asking.row.id).await?,
@@ -377,8 +377,8 @@ fn chosen_since_charged(log: &[Event]) -> bool {
     newest == Some(true)
 }
 
-fn pause(reason: PauseReason) -> Asked {
-    Asked::ended(Input::PauseAsked { reason })
+fn pause(reason: PauseReason) -> ModelOutcome {
+    ModelOutcome::ended(Input::PauseAsked { reason })
 }
 
 fn trouble(error: TurnError) -> Trouble {

@@ -14,7 +14,7 @@ use crate::message::{self, AnswerParts};
 use crate::store::{EffectRow, Store};
 use crate::thread::{Feed, Threads};
 use crate::trouble::Trouble;
-use domain::{Asked, Commit, Event, Input, Scan, State, Task, TaskKind};
+use domain::{Commit, Event, Input, QuestionSubject, Scan, State, Task, TaskKind};
 use std::sync::Arc;
 
 /// Posts what a task has to say.
@@ -63,15 +63,15 @@ impl Talk {
     }
 
     /// Posts the question that waits, on the task's pull request or, before there is one, on its issue.
-    pub(super) async fn put(&self, task: &Task, row: &EffectRow, about: Asked) -> Result<Input, Trouble> {
+    pub(super) async fn put(&self, task: &Task, row: &EffectRow, about: QuestionSubject) -> Result<Input, Trouble> {
         // Answered meanwhile, or posted by an earlier try.
         if !matches!(task.underneath(), State::Asking { about: now, number: None } if *now == about) {
             return Ok(Input::Settled);
         }
         let scripted = self.models.of(task).model.scripted();
         let text = match (about, &task.question, &task.permission, &task.action) {
-            (Asked::Question { .. }, Some(question), _, _) => message::question(question, task, scripted),
-            (Asked::Permission { number }, _, Some(reason), Some(action)) => {
+            (QuestionSubject::Question { .. }, Some(question), _, _) => message::question(question, task, scripted),
+            (QuestionSubject::Permission { number }, _, Some(reason), Some(action)) => {
                 // An action that cannot be shown whole is never asked about.
                 let what = message::whole(action).unwrap_or_default();
                 message::permission(number, &what, reason, task, scripted)

@@ -19,7 +19,7 @@ use crate::sandbox::asserts::may_stand_within;
 use crate::sandbox::asserts::within::{parted, with_tests_of};
 use crate::sandbox::detect::steers_tests;
 use crate::sandbox::kept::is_test;
-use crate::sandbox::{self, Asked, AskedRun, LaidOver, PrepareSpec, Sandboxes, SetupSpec, VerifySpec};
+use crate::sandbox::{self, AskedRun, LaidOver, PrepareSpec, RunOptions, Sandboxes, SetupSpec, VerifySpec};
 use crate::store::{TestRunRow, sandbox_number};
 use crate::trouble::Trouble;
 use domain::{Commit, FileFacts, OnBase, TestCounts, TestResult, TestVerdict, Weaker};
@@ -85,7 +85,7 @@ impl TestRuns {
     /// When something is unavailable, or [`Trouble::Failed`] with why it cannot be run. A command that fails or hangs is a result.
     pub async fn run(&self, row: &TestRunRow) -> Result<(TestResult, String), Trouble> {
         let inputs = self.inputs(row).await?;
-        let asked = |side| Asked {
+        let asked = |side| RunOptions {
             setup: row.run.setup.as_deref(),
             kept: inputs.kept.as_deref(),
             side,

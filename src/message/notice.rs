@@ -5,7 +5,7 @@ use super::answer::NotReviewed;
 use super::{answer, budget, cost, host, life, merge, rebase, reply, terms, upstream_ci};
 use crate::config::own_commands::OwnCommands;
 use crate::text::code;
-use domain::{Asked, Notice, PauseReason, State, TaskKind};
+use domain::{Notice, PauseReason, QuestionSubject, State, TaskKind};
 
 /// The text of a notice.
 pub fn notice(notice: &Notice, about: &About<'_>) -> String {
@@ -81,8 +81,10 @@ impl About<'_> {
             State::Running => "at work".to_owned(),
             State::Publishing { n, .. } => format!("publishing checkpoint {n}"),
             State::AwaitingReview { n, .. } => format!("waiting for an answer to checkpoint {n}"),
-            State::Asking { about: Asked::Question { .. }, .. } => "waiting for an answer to its question".to_owned(),
-            State::Asking { about: Asked::Permission { .. }, .. } => "waiting for a permission".to_owned(),
+            State::Asking { about: QuestionSubject::Question { .. }, .. } => {
+                "waiting for an answer to its question".to_owned()
+            }
+            State::Asking { about: QuestionSubject::Permission { .. }, .. } => "waiting for a permission".to_owned(),
             State::Verifying { .. } => "being checked by the bot".to_owned(),
             State::AwaitingCi { .. } => "waiting for the forge's CI".to_owned(),
             State::FinalReview { .. } => "done, and waiting for the last approval".to_owned(),
@@ -108,7 +110,7 @@ impl About<'_> {
                 "`/stop` ends it; remarks on it reach the agent with your next decision.".to_owned()
             }
             State::AwaitingReview { .. } => format!("Answer on {review}."),
-            State::Asking { about: Asked::Permission { .. }, .. } => {
+            State::Asking { about: QuestionSubject::Permission { .. }, .. } => {
                 format!(
                     "`/approve` in a comment on {review} permits it; other words refuse it, and `/stop` ends the task."
                 )

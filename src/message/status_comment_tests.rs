@@ -4,7 +4,8 @@ use super::super::tests::{commit, task};
 use super::*;
 use crate::line::{LinePosition, Why};
 use domain::{
-    Action, Asked, Call, CallRequest, End, Outcome, OutcomeStatus, PauseReason, Question, TaskKind, Usage, Verdict,
+    Action, Call, CallRequest, End, Outcome, OutcomeStatus, PauseReason, Question, QuestionSubject, TaskKind, Usage,
+    Verdict,
 };
 use proptest::prelude::*;
 use pulldown_cmark::{Options, Parser, Tag};
@@ -76,7 +77,7 @@ fn every_state_as_its_readers_see_it() {
         (State::Preparing, None),
         (State::Running, Some("the model answers 529")),
         (State::AwaitingReview { n: 1, commit: Some(commit()) }, None),
-        (State::Asking { about: Asked::Question { turn: 1, index: 0 }, number: Some(9) }, None),
+        (State::Asking { about: QuestionSubject::Question { turn: 1, index: 0 }, number: Some(9) }, None),
         (State::Verifying { n: 2, commit: commit() }, None),
         (State::FinalReview { n: 2, commit: commit(), verdict: Verdict::default() }, None),
         (State::Paused { reason: PauseReason::Asked { login: "bob".into() }, from: Box::new(State::Running) }, None),

@@ -77,7 +77,7 @@ use subnets::Subnets;
 pub use survey::{SurveySpec, Surveyed};
 use users::Users;
 pub use verification::against::failing_on_base;
-pub use verification::asked::{Asked, AskedRun, LaidOver};
+pub use verification::asked::{AskedRun, LaidOver, RunOptions};
 pub use verification::base_runs::BaseRuns;
 pub use verification::candidate::Candidates;
 pub use verification::ran::Ran;

@@ -9,7 +9,7 @@ use sqlx::{AnyConnection, FromRow};
 
 /// A text that asks for something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestText {
     /// The repository's key in the configuration.
     pub repository: String,
     /// The text's key, such as `comment:17#0`.
@@ -53,7 +53,7 @@ impl AuditOutcome {
 #[derive(Debug, Clone)]
 pub struct NewAudit {
     /// The text that it is about.
-    pub asked: Asked,
+    pub asked: RequestText,
     /// What was decided.
     pub outcome: AuditOutcome,
     /// As the outcome says; short.
@@ -121,7 +121,7 @@ pub(super) async fn note(c: &mut AnyConnection, new: &NewAudit) -> Result<(), St
     let sql = "INSERT INTO audit (repository, key, at, number, source, account, login, command, outcome, detail) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
                ON CONFLICT (repository, key, outcome, detail) DO NOTHING";
-    let Asked { repository, key, number, source, author, command } = &new.asked;
+    let RequestText { repository, key, number, source, author, command } = &new.asked;
     let query = sqlx::query(sql).bind(repository).bind(key).bind(new.now).bind(*number as i64);
     let query = query.bind(source.to_string()).bind(author.id).bind(&author.login).bind(command);
     query.bind(new.outcome.word()).bind(storable(&new.detail)).execute(c).await?;
@@ -136,7 +136,7 @@ pub(super) async fn began(c: &mut AnyConnection, new: &NewTask, id: TaskId) -> R
         (None, Some(own)) => own.name.as_str(),
         (None, None) => request.kind.name(),
     };
-    let asked = Asked {
+    let asked = RequestText {
         repository: request.repository.clone(),
         key: new.input_key.clone(),
         number: request.issue,

@@ -1,6 +1,6 @@
 //! Hosts that are allowed for every task of a repository: granted within a task's step, taken back there or without a task.
 
-use super::{Asked, AuditOutcome, NewAudit, Store, StoreError, audit, inputs, queue};
+use super::{AuditOutcome, NewAudit, RequestText, Store, StoreError, audit, inputs, queue};
 use sqlx::AnyConnection;
 use sqlx::any::AnyExecutor;
 
@@ -8,7 +8,7 @@ use sqlx::any::AnyExecutor;
 #[derive(Debug)]
 pub struct TakeBack {
     /// The text, with its repository.
-    pub asked: Asked,
+    pub asked: RequestText,
     /// Its input key, which is accepted once.
     pub input_key: String,
     /// Hosts as named; one without a port stands for all ports.

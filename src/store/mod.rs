@@ -40,7 +40,7 @@ mod writer;
 
 pub use addresses::Address;
 pub use append::{Append, Appended, Close, NewTask};
-pub use audit::{Asked, AuditOutcome, AuditRow, NewAudit};
+pub use audit::{AuditOutcome, AuditRow, NewAudit, RequestText};
 pub use changed::{MOST_SHARED, Shared};
 pub use charges::{Cost, CostBy, DAY_MS, day_began, month_began};
 pub use copy::{Copied, TABLES};

@@ -6,7 +6,7 @@ use super::Threads;
 use crate::clock::now;
 use crate::config::process::Repository;
 use crate::redact;
-use crate::store::{Asked, AuditOutcome, NewAudit};
+use crate::store::{AuditOutcome, NewAudit, RequestText};
 use crate::text::{code, cut};
 use crate::trouble::Trouble;
 use domain::{Account, Source};
@@ -29,8 +29,8 @@ pub struct Asking<'a> {
 
 impl Asking<'_> {
     /// As it is kept of the text with this key, on this issue or pull request.
-    pub fn on(&self, entry: &Repository, number: u64, key: &str) -> Asked {
-        Asked {
+    pub fn on(&self, entry: &Repository, number: u64, key: &str) -> RequestText {
+        RequestText {
             repository: entry.key.clone(),
             key: key.to_owned(),
             number,
@@ -46,7 +46,12 @@ impl Threads {
     ///
     /// # Errors
     /// When the store cannot be written, or another host works for the repository.
-    pub(super) async fn note_decided(&self, asked: Asked, outcome: AuditOutcome, detail: &str) -> Result<(), Trouble> {
+    pub(super) async fn note_decided(
+        &self,
+        asked: RequestText,
+        outcome: AuditOutcome,
+        detail: &str,
+    ) -> Result<(), Trouble> {
         let detail = redact::in_words(detail);
         let detail = cut(&detail, MOST).0.to_owned();
         Ok(self.store.note_decided(NewAudit { asked, outcome, detail, now: now() }).await?)

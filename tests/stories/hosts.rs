@@ -3,7 +3,7 @@
 use crate::world::{FIX, REPO, World, held, next_second};
 use caisson::cli::store::location;
 use caisson::sandbox::broker::Broker;
-use caisson::store::{Asked, Store, TakeBack};
+use caisson::store::{RequestText, Store, TakeBack};
 use domain::{Account, Source, TaskId};
 use std::time::{Duration, Instant};
 
@@ -166,7 +166,7 @@ async fn a_life_cut_off_after_a_host_was_taken_back_leaves_it_to_no_sandbox() {
     until_told(&world, "open 0 semver.org").await;
     world.kill();
     let cut = Store::open(location(&world.config).expect("a place")).await.expect("the store");
-    let asked = Asked {
+    let asked = RequestText {
         repository: "shop".to_owned(),
         key: "comment:1000#0".to_owned(),
         number: 1,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use caisson::sandbox::broker::{Broker as _, SocketBroker};
-use caisson::sandbox::{Asked, AskedRun, LaidOver, PrepareSpec, Sandboxes, Settings, SetupSpec, VerifySpec};
+use caisson::sandbox::{AskedRun, LaidOver, PrepareSpec, RunOptions, Sandboxes, Settings, SetupSpec, VerifySpec};
 use domain::Commit;
 use protocol::broker::ContainerLimits;
 
@@ -22,8 +22,8 @@ fn limits() -> ContainerLimits {
     ContainerLimits { memory_bytes: 512 << 20, tmp_bytes: 32 << 20, ..ContainerLimits::default() }
 }
 
-fn asked(kept: Option<&str>) -> Asked<'_> {
-    Asked { setup: None, kept, side: "branch", egress: &[] }
+fn asked(kept: Option<&str>) -> RunOptions<'_> {
+    RunOptions { setup: None, kept, side: "branch", egress: &[] }
 }
 
 fn spec(world: &World, commit: &Commit, command: &str) -> VerifySpec {

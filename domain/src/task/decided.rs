@@ -1,7 +1,9 @@
 //! Applies the events of people's decisions to a task.
 
 use super::Task;
-use crate::{Advance, Asked, DOUBTFUL, Event, Grant, Item, ModelChosen, NO_RIGHT, NOT_AMONG, Source, State, TaskKind};
+use crate::{
+    Advance, DOUBTFUL, Event, Grant, Item, ModelChosen, NO_RIGHT, NOT_AMONG, QuestionSubject, Source, State, TaskKind,
+};
 
 impl Task {
     #[expect(clippy::wildcard_enum_match_arm)]
@@ -32,7 +34,7 @@ impl Task {
             }
             Event::PermissionAsked { number, reason } => {
                 self.permission = Some(reason.clone());
-                self.state = State::Asking { about: Asked::Permission { number: *number }, number: None };
+                self.state = State::Asking { about: QuestionSubject::Permission { number: *number }, number: None };
             }
             Event::PermissionGiven { decision, .. } | Event::PermissionRefused { decision, .. } => {
                 self.last_decider = Some(decision.poster.clone());

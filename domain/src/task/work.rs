@@ -1,7 +1,7 @@
 //! Applies the events of turns and actions to a task.
 
 use super::Task;
-use crate::{Asked, Event, Reply, State, Usage, plan};
+use crate::{Event, QuestionSubject, Reply, State, Usage, plan};
 
 impl Task {
     #[expect(clippy::wildcard_enum_match_arm)]
@@ -78,7 +78,7 @@ impl Task {
                 self.question = Some(question.clone());
                 self.questions = self.questions.saturating_add(1);
                 self.malformed = 0;
-                let about = Asked::Question { turn: *turn, index: *index };
+                let about = QuestionSubject::Question { turn: *turn, index: *index };
                 self.state = State::Asking { about, number: None };
             }
             Event::Nudged { .. } => self.malformed += 1,

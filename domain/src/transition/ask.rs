@@ -4,8 +4,8 @@
 use super::unrun::{answer, believe_no_end, leave};
 use super::{DOUBT_MS, Draft};
 use crate::{
-    ASK_LIMIT, Asked, DOUBTFUL, Decision, Effect, Event, Item, Notice, Outcome, OutcomeStatus, Question,
-    QuestionPosted, Source, State, Verb,
+    ASK_LIMIT, DOUBTFUL, Decision, Effect, Event, Item, Notice, Outcome, OutcomeStatus, Question, QuestionPosted,
+    QuestionSubject, Source, State, Verb,
 };
 
 const FIRST_THE_ANSWER: &str =
@@ -53,7 +53,7 @@ pub(super) fn stand_again(draft: &mut Draft) {
     }
 }
 
-pub(super) fn posted(draft: &mut Draft, asked: Asked, number: i64) {
+pub(super) fn posted(draft: &mut Draft, asked: QuestionSubject, number: i64) {
     if matches!(draft.task.underneath(), State::Asking { about, number: None } if *about == asked) {
         draft.emit(Event::QuestionPosted(QuestionPosted { number, at: draft.now }));
         let sources = draft.task.unjudged.clone();
@@ -84,12 +84,12 @@ pub(super) fn answers(draft: &Draft, decision: &Decision) -> bool {
 /// Whether this text permits the waiting action: a comment with a bare `/approve`. A review's approval is about the commit it shows.
 pub(super) fn permits(draft: &Draft, decision: &Decision) -> bool {
     let plain = decision.verb == Verb::approve() && matches!(decision.source, Source::Comment(_));
-    let waits = matches!(draft.task.underneath(), State::Asking { about: Asked::Permission { .. }, .. });
+    let waits = matches!(draft.task.underneath(), State::Asking { about: QuestionSubject::Permission { .. }, .. });
     plain && waits && answers(draft, decision)
 }
 
 pub(super) fn permitted(draft: &mut Draft, decision: &Decision) {
-    let State::Asking { about: Asked::Permission { number }, .. } = *draft.task.underneath() else { return };
+    let State::Asking { about: QuestionSubject::Permission { number }, .. } = *draft.task.underneath() else { return };
     let other = draft.task.last_decider.as_ref().is_some_and(|before| before.id != decision.poster.id);
     if other && decision.at - draft.task.asked_at < DOUBT_MS {
         let login = decision.poster.login.clone();
@@ -104,8 +104,8 @@ pub(super) fn answered(draft: &mut Draft, decision: &Decision) {
     let State::Asking { about, .. } = *draft.task.underneath() else { return };
     let decision = Box::new(decision.clone());
     match about {
-        Asked::Question { turn, index } => draft.emit(Event::QuestionAnswered { turn, index, decision }),
-        Asked::Permission { number } => {
+        QuestionSubject::Question { turn, index } => draft.emit(Event::QuestionAnswered { turn, index, decision }),
+        QuestionSubject::Permission { number } => {
             let reason = refusal(&decision);
             draft.emit(Event::PermissionRefused { number, decision });
             refuse(draft, number, reason);

@@ -12,7 +12,7 @@ fn words(number: i64) -> Decision {
 }
 
 fn posted(turn: u32, index: u32, number: i64) -> Input {
-    Input::QuestionPosted { about: Asked::Question { turn, index }, number }
+    Input::QuestionPosted { about: QuestionSubject::Question { turn, index }, number }
 }
 
 /// One action, then a question and an action that did not wait for its answer; the question has the forge's number 100.
@@ -32,7 +32,10 @@ fn results(walk: &Walk) -> Vec<&Event> {
 #[test]
 fn a_question_rests_until_it_is_answered_and_counts_nothing() {
     let mut walk = asking();
-    assert_eq!(walk.task.state, State::Asking { about: Asked::Question { turn: 1, index: 1 }, number: Some(100) });
+    assert_eq!(
+        walk.task.state,
+        State::Asking { about: QuestionSubject::Question { turn: 1, index: 1 }, number: Some(100) }
+    );
     assert!(!walk.task.state.busy() && walk.task.waiting.is_empty() && walk.task.question.is_some());
     let left = Event::CallAnswered {
         turn: 1,
@@ -73,7 +76,7 @@ fn what_comes_while_it_is_posted_is_judged_once_its_number_is_known() {
     walk.feed(posted(2, 0, 102));
     assert_eq!(
         walk.task.state,
-        State::Asking { about: Asked::Question { turn: 1, index: 0 }, number: None },
+        State::Asking { about: QuestionSubject::Question { turn: 1, index: 0 }, number: None },
         "of another turn"
     );
     walk.feed(posted(1, 0, 102));
@@ -139,7 +142,7 @@ fn permission() -> Walk {
     walk.answer(vec![bash(), bash()]);
     walk.feed(Input::PermissionAsked { number: 1, reason: "it publishes (p)".into() });
     assert!(walk.wants("ask") && walk.wants("rest"));
-    walk.feed(Input::QuestionPosted { about: Asked::Permission { number: 1 }, number: 100 });
+    walk.feed(Input::QuestionPosted { about: QuestionSubject::Permission { number: 1 }, number: 100 });
     walk
 }
 
@@ -200,7 +203,7 @@ fn a_permission_that_may_be_meant_for_what_another_just_decided_is_asked_about_o
     let approves = |number, id, at| Decision { poster: person(id), at, ..says(number, Verb::approve()) };
     walk.decide(approves(101, 7, 1_000)).feed(Input::Opened { fresh: None }).acts(1);
     walk.feed(Input::PermissionAsked { number: 2, reason: "r".into() });
-    walk.feed(Input::QuestionPosted { about: Asked::Permission { number: 2 }, number: 110 });
+    walk.feed(Input::QuestionPosted { about: QuestionSubject::Permission { number: 2 }, number: 110 });
     walk.decide(approves(111, 8, 2_000));
     assert_eq!(walk.notice(), Some(&Notice::DoubtfulPermission { login: "p8".into(), number: 2 }));
     assert_eq!(walk.task.state.name(), "asking");

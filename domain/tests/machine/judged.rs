@@ -17,7 +17,7 @@ fn fed(decision: Decision) -> Input {
 fn asking() -> Walk {
     let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![ask()]);
-    walk.feed(Input::QuestionPosted { about: Asked::Question { turn: 1, index: 0 }, number: 100 });
+    walk.feed(Input::QuestionPosted { about: QuestionSubject::Question { turn: 1, index: 0 }, number: 100 });
     walk
 }
 
@@ -162,10 +162,10 @@ fn the_minute_of_doubt_about_a_permission_ends_after_a_minute() {
     for (after, doubtful) in [(59_999, true), (60_000, false)] {
         let mut walk = Walk::running(TaskKind::Fix);
         walk.answer(vec![bash(), bash()]).feed(Input::PermissionAsked { number: 1, reason: "r".into() });
-        walk.feed(Input::QuestionPosted { about: Asked::Permission { number: 1 }, number: 100 });
+        walk.feed(Input::QuestionPosted { about: QuestionSubject::Permission { number: 1 }, number: 100 });
         walk.decide(said(101, Verb::approve())).feed(Input::Opened { fresh: None }).acts(1);
         walk.feed(Input::PermissionAsked { number: 2, reason: "r".into() });
-        walk.feed(Input::QuestionPosted { about: Asked::Permission { number: 2 }, number: 110 });
+        walk.feed(Input::QuestionPosted { about: QuestionSubject::Permission { number: 2 }, number: 110 });
         let at = walk.task.asked_at + after;
         assert!(walk.task.asked_at > 1);
         walk.decide(Decision { poster: person(8), at, ..said(111, Verb::approve()) });

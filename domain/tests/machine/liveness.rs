@@ -220,7 +220,7 @@ impl Shell {
         match self.walk.task.state.clone() {
             State::Queued => self.feed(Input::SlotFree),
             State::AwaitingReview { .. } | State::FinalReview { .. } => self.say(Verb::approve()),
-            State::Asking { about: Asked::Permission { .. }, .. } => {
+            State::Asking { about: QuestionSubject::Permission { .. }, .. } => {
                 self.number += 1;
                 let decision = Decision { source: Source::Comment(self.number), ..approval(self.number) };
                 self.feed(Input::Decided { decision: Box::new(decision) });

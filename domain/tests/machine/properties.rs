@@ -117,8 +117,12 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
     prop::collection::vec(one, 0..120)
 }
 
-fn what_is_asked(task: &Task, running: u32) -> Asked {
-    if let State::Asking { about, .. } = task.underneath() { *about } else { Asked::Permission { number: running } }
+fn what_is_asked(task: &Task, running: u32) -> QuestionSubject {
+    if let State::Asking { about, .. } = task.underneath() {
+        *about
+    } else {
+        QuestionSubject::Permission { number: running }
+    }
 }
 
 fn play(walk: &mut Walk, step: Move, number: &mut i64) {

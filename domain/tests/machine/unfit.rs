@@ -118,7 +118,7 @@ fn a_task_that_waits_for_a_person_takes_no_result_of_work() {
         Input::Opened { fresh: None },
         Input::ActionEnded { number: 5, outcome: ok() },
         Input::PermissionAsked { number: 5, reason: "r".into() },
-        Input::QuestionPosted { about: Asked::Permission { number: 5 }, number: 150 },
+        Input::QuestionPosted { about: QuestionSubject::Permission { number: 5 }, number: 150 },
         Input::SummaryStarting { of: turns, worst_micro_usd: 1 },
         Input::Artifacts { step: Box::new(attached) },
         Input::WorkKept { commit: commit(ONE) },
@@ -247,7 +247,7 @@ fn a_pause_while_publishing_takes_only_the_push_of_that_checkpoint() {
 fn a_permitted_action_does_not_run_during_a_pause() {
     let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash()]).feed(Input::PermissionAsked { number: 1, reason: "r".into() });
-    walk.feed(Input::QuestionPosted { about: Asked::Permission { number: 1 }, number: 100 });
+    walk.feed(Input::QuestionPosted { about: QuestionSubject::Permission { number: 1 }, number: 100 });
     walk.decide(said(101, Verb::approve()));
     assert!(walk.task.permitted && walk.wants("open"));
     walk.feed(stuck()).ignores(Input::Opened { fresh: None });

@@ -91,7 +91,7 @@ fn every_effect_says_what_it_needs() {
         (Effect::Attach { n }, "attach", Work, false, Nothing, false, true, ReadBack),
         (Effect::Review { n, commit: None, last: false }, "review", Work, false, Nothing, true, true, ReadBack),
         (
-            Effect::Ask { about: Asked::Permission { number: 1 }, serial },
+            Effect::Ask { about: QuestionSubject::Permission { number: 1 }, serial },
             "ask",
             Work,
             false,

@@ -9,22 +9,22 @@ use anyhow::Result;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
-pub struct Asked {
+pub struct EvalModel {
     model: Arc<dyn Model>,
     asked: String,
     pub recording: bool,
 }
 
-impl Asked {
+impl EvalModel {
     /// # Errors
     /// When the configuration names no usable model.
-    pub fn of(process: &Process) -> Result<Asked> {
+    pub fn of(process: &Process) -> Result<EvalModel> {
         let model = llm::configured(process.models.worker()).map_err(|why| {
             let complaint = crate::cli::printer::Complaint::new("the model cannot be used").because(why);
             complaint.hint("fill in [model] of the configuration (docs/models.md)")
         })?;
         let recording = model.scripted();
-        Ok(Asked { model, asked: process.models.worker().name.clone(), recording })
+        Ok(EvalModel { model, asked: process.models.worker().name.clone(), recording })
     }
 
     /// Asks the model one short question.

@@ -7,7 +7,7 @@ use super::environment::Environment;
 use super::frozen::{self, Frozen};
 use super::judge::{From, Judge, Judged, Planted};
 use super::measure::{measure, said_done};
-use super::model::{Asked, config_hash};
+use super::model::{EvalModel, config_hash};
 use super::results::{About, Header, Line, Measured, ModelSeen, Out, Outcome, Results, Row, TryVerdict};
 use super::tasks::{Folder, Set, TaskDir};
 use super::{EvalArgs, against, installation, limit, own_dir, table, under};
@@ -36,7 +36,7 @@ struct Ready<'a> {
 
 impl Run<'_> {
     pub async fn all(self, chosen: &[&TaskDir], mut out: Out) -> Result<()> {
-        let asked = Asked::of(self.process)?;
+        let asked = EvalModel::of(self.process)?;
         if let Some(baseline) = &self.baseline {
             against::comparable(&baseline.header, asked.recording)?;
         }
@@ -67,7 +67,7 @@ impl Run<'_> {
         self.sum_up(header, rows)
     }
 
-    fn header(&self, asked: &Asked, model: ModelSeen) -> Result<Header> {
+    fn header(&self, asked: &EvalModel, model: ModelSeen) -> Result<Header> {
         Ok(Header {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             commit: crate::git::head_around(&self.folder.at),
@@ -201,7 +201,7 @@ impl Run<'_> {
 
     /// # Errors
     /// A [`Complaint`] if the server changed its model meanwhile, because the results may be of two models.
-    async fn same_model(&self, asked: &Asked, before: &ModelSeen) -> Result<()> {
+    async fn same_model(&self, asked: &EvalModel, before: &ModelSeen) -> Result<()> {
         if !before.fault.is_empty() {
             return Ok(());
         }

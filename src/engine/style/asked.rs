@@ -45,14 +45,14 @@ fn is_among(all: &str, word: &str) -> bool {
 
 /// What an issue names that does not exist yet.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct NewNames {
     paths: Vec<String>,
     names: BTreeSet<String>,
 }
 
-impl Asked {
+impl NewNames {
     /// `words` are those of the issue; `look` is what was shown of the workspace.
-    pub(super) fn of(words: &str, look: &Look) -> Asked {
+    pub(super) fn of(words: &str, look: &Look) -> NewNames {
         let words = text::cut(words, WORDS).0;
         let there = || look.files.iter().map(|file| &file.path).chain(&look.others);
         let known = |path: &str| there().any(|it| it == path || it.ends_with(&format!("/{path}")));
@@ -68,7 +68,7 @@ impl Asked {
         let shown: BTreeSet<&str> =
             look.files.iter().flat_map(|file| NAME.find_iter(&file.text)).map(|found| found.as_str()).collect();
         names.retain(|name| name.len() > 2 && !shown.contains(name.as_str()));
-        Asked { paths, names }
+        NewNames { paths, names }
     }
 
     /// What these files lack of it, one sentence each.
@@ -180,17 +180,17 @@ mod tests {
             ),
             ("Add\n\n    pub enum Operator { Add, Subtract }\n", &["Operator"]),
         ] {
-            let found = Asked::of(words, &look);
+            let found = NewNames::of(words, &look);
             assert_eq!(found.names.iter().map(String::as_str).collect::<Vec<_>>(), wanted, "{words}");
         }
-        let found = Asked::of("Move it into `src/pieces.js`, out of src/limiter.js and other.js", &look);
+        let found = NewNames::of("Move it into `src/pieces.js`, out of src/limiter.js and other.js", &look);
         assert_eq!(found.paths, ["src/pieces.js"]);
     }
 
     #[test]
     fn an_answer_that_leaves_it_out_is_told_what() {
         let look = shown(&[("src/case.js", "function words() {}\nmodule.exports = { words };\n")]);
-        let asked = Asked::of("Move the function `pieces` to `src/pieces.js`", &look);
+        let asked = NewNames::of("Move the function `pieces` to `src/pieces.js`", &look);
         let missing = |files: &[NewFile]| asked.missing(files, &look);
         assert_eq!(
             missing(&[file("src/case.js", "x")]),

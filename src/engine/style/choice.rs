@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use domain::{BaseRun, Example, Look, NewFile, Outcome, OutcomeStatus};
 
-use super::asked::Asked;
+use super::asked::NewNames;
 use super::record::passed;
 use super::unseen::is_refused;
 use crate::sandbox::items;
@@ -30,13 +30,13 @@ pub struct Candidate<'a> {
 
 /// What the issue names, compared with the round's first look.
 pub(super) struct IssueNames {
-    asked: Asked,
+    asked: NewNames,
     look: Look,
 }
 
 impl IssueNames {
     pub(super) fn of(words: &str, look: Look) -> IssueNames {
-        IssueNames { asked: Asked::of(words, &look), look }
+        IssueNames { asked: NewNames::of(words, &look), look }
     }
 
     pub(super) fn missing(&self, one: &Candidate<'_>) -> Vec<String> {

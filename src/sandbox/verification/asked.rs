@@ -18,7 +18,7 @@ use crate::sandbox::{PrepareSpec, Result, SandboxError, VerifySpec};
 
 /// What is run, beside what a [`VerifySpec`] says: its `command` on its `commit`.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct RunOptions<'a> {
     /// What is run before it.
     pub setup: Option<&'a str>,
     /// What the project's own setup left, as [`Runs::set_up`] gives it.
@@ -64,7 +64,7 @@ impl Runs {
     ///
     /// # Errors
     /// As [`Verification::verify`](super::verify::Verification::verify); a command that fails or hangs is no error.
-    pub async fn run_asked(&self, spec: &VerifySpec, asked: Asked<'_>) -> Result<AskedRun> {
+    pub async fn run_asked(&self, spec: &VerifySpec, asked: RunOptions<'_>) -> Result<AskedRun> {
         self.asked(spec, asked, (&[], &[])).await
     }
 
@@ -75,7 +75,7 @@ impl Runs {
     pub async fn run_asked_under(
         &self,
         spec: &VerifySpec,
-        asked: Asked<'_>,
+        asked: RunOptions<'_>,
         laid: &[LaidOver],
     ) -> Result<(AskedRun, usize)> {
         let mut steering = self.core.repos.changes(&spec.repo_key, &spec.base, &spec.commit).await?;
@@ -86,7 +86,7 @@ impl Runs {
     async fn asked(
         &self,
         spec: &VerifySpec,
-        asked: Asked<'_>,
+        asked: RunOptions<'_>,
         (from_base, laid): (&[Change], &[LaidOver]),
     ) -> Result<AskedRun> {
         let Some(command) = &spec.command else { return Err(SandboxError::Refused("no command is named".to_owned())) };

@@ -4,7 +4,7 @@
 
 use toml::{Table, Value};
 
-use super::{Asked, Format};
+use super::{Format, Requirement};
 
 pub(super) const FORMAT: Format = Format {
     ecosystem: "crates.io",
@@ -17,7 +17,7 @@ pub(super) const FORMAT: Format = Format {
 
 const TABLES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
-fn manifest(text: &str) -> Result<Vec<Asked>, String> {
+fn manifest(text: &str) -> Result<Vec<Requirement>, String> {
     let file: Table = toml::from_str(text).map_err(|_| "it is no TOML".to_owned())?;
     let mut found = Vec::new();
     let mut holders: Vec<&Table> = vec![&file];
@@ -32,7 +32,7 @@ fn manifest(text: &str) -> Result<Vec<Asked>, String> {
     Ok(found)
 }
 
-fn asked(key: &str, value: &Value) -> Option<Asked> {
+fn asked(key: &str, value: &Value) -> Option<Requirement> {
     let of = |name: &str| value.get(name).and_then(Value::as_str);
     let version = match (value.as_str(), of("version"), of("git")) {
         (Some(version), _, _) | (None, Some(version), _) => version.to_owned(),
@@ -40,7 +40,7 @@ fn asked(key: &str, value: &Value) -> Option<Asked> {
         // By path alone, or as the workspace asks for it.
         (None, None, None) => return None,
     };
-    Some(Asked { name: of("package").unwrap_or(key).to_owned(), version, locked: Vec::new(), line: None })
+    Some(Requirement { name: of("package").unwrap_or(key).to_owned(), version, locked: Vec::new(), line: None })
 }
 
 /// Packages from a registry or a git repository; those without a source are the workspace's own.

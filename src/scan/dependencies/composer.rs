@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{Asked, Format};
+use super::{Format, Requirement};
 
 pub(super) const FORMAT: Format = Format {
     ecosystem: "Packagist",
@@ -20,12 +20,12 @@ fn read(text: &str) -> Result<Value, String> {
 }
 
 /// Every package has a vendor before its name; PHP and its extensions have none.
-fn manifest(text: &str) -> Result<Vec<Asked>, String> {
+fn manifest(text: &str) -> Result<Vec<Requirement>, String> {
     let file = read(text)?;
     let tables = ["require", "require-dev"].iter().filter_map(|table| file.get(*table)?.as_object());
     let asked = |(name, version): (&String, &Value)| {
         let version = version.as_str().unwrap_or_default().to_owned();
-        Asked { name: name.clone(), version, locked: Vec::new(), line: None }
+        Requirement { name: name.clone(), version, locked: Vec::new(), line: None }
     };
     Ok(tables.flatten().filter(|(name, _)| name.contains('/')).map(asked).collect())
 }

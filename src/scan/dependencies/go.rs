@@ -2,7 +2,7 @@
 //!
 //! Owns how its `require` lines are read; `replace` and `exclude` are not followed. Tests: below.
 
-use super::{Asked, Format};
+use super::{Format, Requirement};
 
 pub(super) const FORMAT: Format = Format {
     ecosystem: "Go",
@@ -40,9 +40,9 @@ fn required(text: &str) -> Vec<(String, String, bool)> {
     found
 }
 
-fn manifest(text: &str) -> Result<Vec<Asked>, String> {
+fn manifest(text: &str) -> Result<Vec<Requirement>, String> {
     let direct = required(text).into_iter().filter(|(_, _, direct)| *direct);
-    Ok(direct.map(|(name, version, _)| Asked { name, version, locked: Vec::new(), line: None }).collect())
+    Ok(direct.map(|(name, version, _)| Requirement { name, version, locked: Vec::new(), line: None }).collect())
 }
 
 fn lock(text: &str) -> Result<Vec<(String, String)>, String> {

@@ -13,7 +13,7 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, Event};
 
-use super::{Asked, Format};
+use super::{Format, Requirement};
 
 pub(super) const FORMAT: Format = Format {
     ecosystem: "Maven",
@@ -197,7 +197,7 @@ fn is_one_version(text: &str) -> bool {
 }
 
 /// Each package once with each version, for an artifact may be asked for in several forms; modules that are built together with this one are left out.
-fn manifest(text: &str) -> Result<Vec<Asked>, String> {
+fn manifest(text: &str) -> Result<Vec<Requirement>, String> {
     let project = read(text)?;
     let managed: HashMap<String, &str> =
         project.managed.iter().map(|it| (project.name(it), it.version.as_str())).collect();
@@ -213,7 +213,7 @@ fn manifest(text: &str) -> Result<Vec<Asked>, String> {
         }
         let one = project.resolved(written).filter(|version| is_one_version(version));
         let version = project.word(written);
-        found.push(Asked { name, version, locked: one.into_iter().collect(), line: Some(it.line) });
+        found.push(Requirement { name, version, locked: one.into_iter().collect(), line: Some(it.line) });
     }
     Ok(found)
 }

@@ -56,7 +56,7 @@ const NOT_READ: [&str; 8] = [
 
 /// What one manifest asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Asked {
+struct Requirement {
     name: String,
     /// As written; empty where it names no version.
     version: String,
@@ -84,7 +84,7 @@ struct Format {
     ecosystem: &'static str,
     /// Whether a file of this name is a manifest.
     is_manifest: fn(&str) -> bool,
-    manifest: fn(&str) -> Result<Vec<Asked>, String>,
+    manifest: fn(&str) -> Result<Vec<Requirement>, String>,
     /// Names of lock files, with how each is read: names and versions.
     locks: &'static [(&'static str, LockReader)],
     /// The form in which two names are the same.
@@ -240,7 +240,7 @@ impl Reading {
         asked.truncate(room);
         self.asked += asked.len();
         let lines = lines_of(text, &asked);
-        let line = |it: &Asked| it.line.or_else(|| lines.get(it.name.as_str()).copied()).unwrap_or_default();
+        let line = |it: &Requirement| it.line.or_else(|| lines.get(it.name.as_str()).copied()).unwrap_or_default();
         let published = |name: &str, version: &String| {
             Some((version.clone(), self.days.get(&(name.to_owned(), version.clone()))?.clone()))
         };
@@ -248,7 +248,7 @@ impl Reading {
             let released = it.locked.iter().filter_map(|version| published(&it.name, version)).collect();
             Dependency { released, ..it }
         };
-        let of = |it: &Asked| with_days(Dependency { line: line(it), ..dependency(format, path, it, lock) });
+        let of = |it: &Requirement| with_days(Dependency { line: line(it), ..dependency(format, path, it, lock) });
         let mut all: Vec<Dependency> = asked.iter().map(of).collect();
         all.sort_by_key(|it| it.line);
         for dependency in all {
@@ -293,7 +293,7 @@ impl Reading {
 }
 
 /// A dependency whose line is not known yet.
-fn dependency(format: &Format, path: &str, asked: &Asked, lock: Option<&Locked>) -> Dependency {
+fn dependency(format: &Format, path: &str, asked: &Requirement, lock: Option<&Locked>) -> Dependency {
     let name = (format.plain)(&short(&asked.name));
     let mut locked: Vec<String> = lock.and_then(|lock| lock.get(&name)).into_iter().flatten().cloned().collect();
     // The nearest lock file may be another tool's, which does not know it.
@@ -328,7 +328,7 @@ fn nearest<'a, T>(locks: &'a BTreeMap<String, T>, folder: &str) -> Option<&'a T>
 }
 
 /// For each name the first line that begins with it, or has it in quotes, from 1 on; none where there is no such line. The text is gone through once.
-fn lines_of<'a>(text: &str, asked: &'a [Asked]) -> HashMap<&'a str, u64> {
+fn lines_of<'a>(text: &str, asked: &'a [Requirement]) -> HashMap<&'a str, u64> {
     let mut missing: HashMap<&str, &'a str> = asked.iter().map(|it| (it.name.as_str(), it.name.as_str())).collect();
     let mut found = HashMap::new();
     for (at, line) in text.lines().enumerate() {

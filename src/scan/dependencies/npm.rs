@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Asked, Format, pnpm, yarn};
+use super::{Format, Requirement, pnpm, yarn};
 
 pub(super) const FORMAT: Format = Format {
     ecosystem: "npm",
@@ -29,14 +29,14 @@ fn read(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|_| "it is no JSON".to_owned())
 }
 
-fn manifest(text: &str) -> Result<Vec<Asked>, String> {
+fn manifest(text: &str) -> Result<Vec<Requirement>, String> {
     let file = read(text)?;
-    let (mut found, mut known): (Vec<Asked>, HashSet<&str>) = (Vec::new(), HashSet::new());
+    let (mut found, mut known): (Vec<Requirement>, HashSet<&str>) = (Vec::new(), HashSet::new());
     for (name, version) in TABLES.iter().filter_map(|table| file.get(*table)?.as_object()).flatten() {
         let version = version.as_str().unwrap_or_default();
         let own = ["file:", "link:", "workspace:"].iter().any(|scheme| version.starts_with(scheme));
         if !own && known.insert(name) {
-            found.push(Asked { name: name.clone(), version: version.to_owned(), locked: Vec::new(), line: None });
+            found.push(Requirement { name: name.clone(), version: version.to_owned(), locked: Vec::new(), line: None });
         }
     }
     Ok(found)

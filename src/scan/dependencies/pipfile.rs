@@ -5,15 +5,15 @@
 use serde_json::Value;
 use toml::Table;
 
-use super::Asked;
+use super::Requirement;
 
 /// The packages that a `Pipfile` asks for; none where it is another file.
-pub(super) fn asked(file: &Table) -> Vec<Asked> {
+pub(super) fn asked(file: &Table) -> Vec<Requirement> {
     let tables = ["packages", "dev-packages"].iter().filter_map(|name| file.get(*name)?.as_table());
     let packages = tables.flatten().filter(|(_, value)| value.get("path").is_none());
     let read = |(name, value): (&String, &toml::Value)| {
         let version = value.as_str().or_else(|| value.get("version")?.as_str()).unwrap_or_default().to_owned();
-        Asked { name: name.clone(), version, locked: Vec::new(), line: None }
+        Requirement { name: name.clone(), version, locked: Vec::new(), line: None }
     };
     packages.map(read).collect()
 }

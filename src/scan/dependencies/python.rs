@@ -4,7 +4,7 @@
 
 use toml::{Table, Value};
 
-use super::{Asked, Format, pipfile};
+use super::{Format, Requirement, pipfile};
 
 pub(super) const FORMAT: Format = Format {
     ecosystem: "PyPI",
@@ -26,7 +26,7 @@ pub(in crate::scan) fn plain(name: &str) -> String {
 }
 
 /// A project's table, or else lines of requirements: no such line is TOML with one of these tables.
-fn manifest(text: &str) -> Result<Vec<Asked>, String> {
+fn manifest(text: &str) -> Result<Vec<Requirement>, String> {
     match toml::from_str::<Table>(text) {
         Ok(file) => Ok(of_project(&file)),
         Err(_) if text.lines().any(|line| line.trim_start().starts_with('[') && line.trim_end().ends_with(']')) => {
@@ -36,7 +36,7 @@ fn manifest(text: &str) -> Result<Vec<Asked>, String> {
     }
 }
 
-fn of_project(file: &Table) -> Vec<Asked> {
+fn of_project(file: &Table) -> Vec<Requirement> {
     let mut found = pipfile::asked(file);
     let table = |of: &Table, name: &str| of.get(name).and_then(Value::as_table).cloned().unwrap_or_default();
     let project = table(file, "project");
@@ -52,13 +52,13 @@ fn of_project(file: &Table) -> Vec<Asked> {
     tables.extend(groups.values().filter_map(Value::as_table).map(|group| table(group, "dependencies")));
     for (name, value) in tables.into_iter().flatten().filter(|(name, _)| name != "python") {
         let version = value.as_str().or_else(|| value.get("version")?.as_str()).unwrap_or_default().to_owned();
-        found.push(Asked { name, version, locked: Vec::new(), line: None });
+        found.push(Requirement { name, version, locked: Vec::new(), line: None });
     }
     found
 }
 
 /// `name[extra] >=1,<2 ; marker`, `name @ https://…`; none for an option, a comment or a path. One that names a single version settles it.
-fn requirement(line: &str) -> Option<Asked> {
+fn requirement(line: &str) -> Option<Requirement> {
     let line = line.split(" #").next().unwrap_or_default().split(';').next().unwrap_or_default().trim();
     let end = line.find(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c))).unwrap_or(line.len());
     let (name, rest) = line.split_at(end);
@@ -76,7 +76,7 @@ fn requirement(line: &str) -> Option<Asked> {
     }
     let one =
         version.strip_prefix("==").map(str::trim).filter(|it| !it.is_empty() && !it.contains([',', '*', '=', ' ']));
-    Some(Asked {
+    Some(Requirement {
         name: name.to_owned(),
         version: version.to_owned(),
         locked: one.map(str::to_owned).into_iter().collect(),

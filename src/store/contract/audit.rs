@@ -4,8 +4,8 @@ use super::*;
 use domain::{Account, Source};
 
 /// A comment with this number that gives a command.
-pub(super) fn asked(repository: &str, comment: i64, command: &str) -> Asked {
-    Asked {
+pub(super) fn asked(repository: &str, comment: i64, command: &str) -> RequestText {
+    RequestText {
         repository: repository.into(),
         key: format!("comment:{comment}#0"),
         number: 3,
@@ -15,7 +15,7 @@ pub(super) fn asked(repository: &str, comment: i64, command: &str) -> Asked {
     }
 }
 
-fn decided(asked: Asked, outcome: AuditOutcome, detail: &str, now: i64) -> NewAudit {
+fn decided(asked: RequestText, outcome: AuditOutcome, detail: &str, now: i64) -> NewAudit {
     NewAudit { asked, outcome, detail: detail.into(), now }
 }
 
