@@ -44,9 +44,8 @@ fn a_lower_epoch_is_refused_and_a_higher_one_takes_over() {
     raw.run(5, 3, "echo still >> log");
     raw.finished();
     raw.hello(6);
-    assert!(
-        matches!(raw.next(), FromRunner::Hello { epoch: 6, requests, .. } if requests == [RequestStatus { id: 3, finished: true }])
-    );
+    let finished = [RequestStatus { id: 3, finished: true }];
+    assert!(matches!(raw.next(), FromRunner::Hello { epoch: 6, requests, .. } if requests == finished));
     assert!(matches!(raw.next(), FromRunner::Finished { id: 3, .. }));
     raw.run(5, 4, "echo late >> log");
     assert!(matches!(raw.next(), FromRunner::Refused { epoch: 5, .. }));
