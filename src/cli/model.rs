@@ -5,7 +5,7 @@ pub mod measure;
 
 use super::printer::{Complaint, Printer};
 use crate::config::Process;
-use crate::config::process::{Model as Entry, ModelKind, ModelStyle, Models, Origin};
+use crate::config::process::{Model as Entry, ModelStyle, Models, Origin};
 use crate::engine::probe;
 use crate::llm::Model;
 use crate::llm::deltas::Tally;
@@ -120,7 +120,7 @@ fn window(entry: &Entry) -> String {
 
 /// Dollars per million tokens read and written, and where the numbers come from.
 fn price(entry: &Entry) -> String {
-    if entry.kind == ModelKind::Scripted {
+    if entry.kind.is_recording() {
         return "none".to_owned();
     }
     match (entry.price_input, entry.price_output) {

@@ -1,7 +1,7 @@
 //! Validation across values that types cannot express; each message says what to do.
 
 use super::problem::Problem;
-use super::process::{Budget, Model, ModelKind, Models, Process, Repository, Role, Sandbox};
+use super::process::{Budget, Model, Models, Process, Repository, Role, Sandbox};
 use domain::ACTIONS_PER_CHECKPOINT;
 use protocol::router::{Rule, SUBNET_CONNECTIONS, SYNTHETIC};
 use std::net::{IpAddr, SocketAddr};
@@ -148,17 +148,10 @@ impl ProblemList {
         let key = |name: &str| format!("{table}.{name}");
         let fit = is_key(&model.id) && model.id.len() <= 40;
         self.when(!fit, &key("id"), "take up to 40 lower-case letters, digits and hyphens");
-        match model.kind {
-            ModelKind::Scripted => {
-                let none = model.script.is_none();
-                self.when(none, &key("script"), "kind = \"scripted\" needs the file with the recording");
-            }
-            ModelKind::Anthropic | ModelKind::Gemini => {}
-            ModelKind::Openai | ModelKind::OpenaiResponses => {
-                let nothing = model.base_url.is_none() && model.key_file.is_none();
-                self.when(nothing, &key("key_file"), "set the file with the key, or base_url of a local server");
-            }
-        }
+        let none = model.kind.is_recording() && model.script.is_none();
+        self.when(none, &key("script"), "kind = \"scripted\" needs the file with the recording");
+        let nothing = model.kind.has_local_servers() && model.base_url.is_none() && model.key_file.is_none();
+        self.when(nothing, &key("key_file"), "set the file with the key, or base_url of a local server");
         let [input, output] = [model.price_input, model.price_output].map(Option::unwrap_or_default);
         let prices = [input, output, model.price_cache_read, model.price_cache_write];
         let odd = prices.iter().any(|price| !price.is_finite() || *price < 0.0);

@@ -30,16 +30,44 @@ pub enum ModelKind {
     Scripted,
 }
 
-impl ModelKind {
+/// What the configuration knows of one kind; the rest stands in its file of `llm`.
+struct KindTraits {
     /// Its spelling in the configuration.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Anthropic => "anthropic",
-            Self::Openai => "openai",
-            Self::OpenaiResponses => "openai-responses",
-            Self::Gemini => "gemini",
-            Self::Scripted => "scripted",
-        }
+    word: &'static str,
+    /// Whether it is a recording.
+    recording: bool,
+    /// Whether servers of the operator's own speak it, which may want no key.
+    local_servers: bool,
+    /// Whether its models get pictures if nobody says so. All current ones of Anthropic and Google accept them, some with OpenAI's protocol
+    /// refuse them.
+    vision: bool,
+}
+
+impl ModelKind {
+    const fn traits(self) -> KindTraits {
+        let (word, recording, local_servers, vision) = match self {
+            Self::Anthropic => ("anthropic", false, false, true),
+            Self::Openai => ("openai", false, true, false),
+            Self::OpenaiResponses => ("openai-responses", false, true, false),
+            Self::Gemini => ("gemini", false, false, true),
+            Self::Scripted => ("scripted", true, false, true),
+        };
+        KindTraits { word, recording, local_servers, vision }
+    }
+
+    /// Its spelling in the configuration.
+    pub const fn word(self) -> &'static str {
+        self.traits().word
+    }
+
+    /// Whether it is a recording, for which no server is asked.
+    pub const fn is_recording(self) -> bool {
+        self.traits().recording
+    }
+
+    /// Whether servers of the operator's own speak it.
+    pub(super) const fn has_local_servers(self) -> bool {
+        self.traits().local_servers
     }
 }
 
@@ -138,13 +166,13 @@ const SMALL_WINDOW: u64 = 16_384;
 impl Model {
     /// Whether its server is the operator's own, where calls written as text count, and the style is tested.
     pub fn is_own_server(&self) -> bool {
-        matches!(self.kind, ModelKind::Openai | ModelKind::OpenaiResponses) && self.base_url.is_some()
+        self.kind.has_local_servers() && self.base_url.is_some()
     }
 
     /// Whether its server has a local address or name, or it is a recording: what it is sent stays with the operator.
     pub fn is_local(&self) -> bool {
         match self.base_url.as_ref().and_then(Url::host) {
-            _ if self.kind == ModelKind::Scripted => true,
+            _ if self.kind.is_recording() => true,
             None => false,
             Some(Host::Ipv4(ip)) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
             Some(Host::Ipv6(ip)) => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
@@ -154,7 +182,12 @@ impl Model {
 
     /// Whether its cost is unknown, so that it is charged nothing and no limit in dollars applies. A recording costs nothing.
     pub fn is_unpriced(&self) -> bool {
-        self.kind != ModelKind::Scripted && (self.price_input.is_none() || self.price_output.is_none())
+        !self.kind.is_recording() && (self.price_input.is_none() || self.price_output.is_none())
+    }
+
+    /// Whether it gets pictures if neither its entry nor a file says so; a vendor's models do at the vendor's own address alone.
+    pub(super) fn sees_by_default(&self) -> bool {
+        self.kind.traits().vision && (self.kind.is_recording() || self.base_url.is_none())
     }
 
     /// Whether it gets pictures.
@@ -174,7 +207,7 @@ impl Model {
     /// Its name for people: `openai qwen`; a recording by its file.
     pub fn shown(&self) -> String {
         let script = self.script.as_ref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
-        let name = if self.kind == ModelKind::Scripted { script.unwrap_or_default() } else { (&self.name).into() };
+        let name = if self.kind.is_recording() { script.unwrap_or_default() } else { (&self.name).into() };
         format!("{} {name}", self.kind.word()).trim_end().to_owned()
     }
 }

@@ -76,7 +76,7 @@ impl Files {
             model.vision = Some(vision);
             model.origins.vision = file(line);
         } else {
-            model.vision = Some(sees(model));
+            model.vision = Some(model.sees_by_default());
         }
         if model.context_tokens > 0 {
             model.origins.window = Origin::Entry;
@@ -94,16 +94,6 @@ impl Files {
         let about = |line: &&Line| line.wires.contains(&model.kind) && names(&line.name, &model.name);
         let vendors = self.built_in.iter().filter(|_| model.base_url.is_none());
         self.own.iter().chain(vendors).find(about)
-    }
-}
-
-/// Whether a model gets pictures if nobody says so: all current ones of Anthropic and Google accept them, some with OpenAI's protocol
-/// refuse them.
-fn sees(model: &Model) -> bool {
-    match model.kind {
-        ModelKind::Anthropic | ModelKind::Gemini => model.base_url.is_none(),
-        ModelKind::Openai | ModelKind::OpenaiResponses => false,
-        ModelKind::Scripted => true,
     }
 }
 

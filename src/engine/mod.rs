@@ -36,8 +36,8 @@ pub mod turn;
 #[cfg(test)]
 mod walk;
 
-use crate::config::process::{Model as Entry, ModelKind};
-use crate::llm::Counting;
+use crate::config::process::Model as Entry;
+use crate::llm;
 use crate::secret::Secret;
 
 pub use answer::TurnAnswer;
@@ -113,13 +113,7 @@ impl EngineConfig {
         // A twentieth of the window.
         let result_chars = usize::try_from(entry.context_tokens / 5).map_or(RESULT, |twentieth| twentieth.min(RESULT));
         let (spoken, brief, must_call) = (entry.is_own_server(), entry.is_told_briefly(), entry.force_tools);
-        let counting = match (entry.kind, entry.base_url.is_some()) {
-            (ModelKind::Gemini, _) => Counting::Gemini,
-            (ModelKind::Anthropic, false) => Counting::Anthropic,
-            (ModelKind::Openai | ModelKind::OpenaiResponses, false) => Counting::OpenAi,
-            (ModelKind::Anthropic | ModelKind::Openai | ModelKind::OpenaiResponses, true)
-            | (ModelKind::Scripted, _) => Counting::Own,
-        };
+        let counting = llm::counting(entry.kind, entry.base_url.is_some());
         // A quarter of the window.
         let vision = entry.sees().then_some(history::Vision { counting, most_tokens: entry.context_tokens / 4 });
         Self {

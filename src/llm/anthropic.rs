@@ -2,9 +2,11 @@
 //!
 //! Owns: the JSON of this wire in both directions and where its prompt cache is asked for. Must not: talk HTTP itself
 //! (`http`), retry, put a stream's events together (`anthropic_stream`). Shapes: the vendor's API reference, version 2023-06-01
-//! (docs.anthropic.com/en/api/messages); the window by `GET /v1/models/{id}` (docs.anthropic.com/en/api/models). Tests: below, `tests/providers.rs`.
+//! (docs.anthropic.com/en/api/messages; the window: docs.anthropic.com/en/api/models), for pictures
+//! platform.claude.com/docs/en/build-with-claude/vision. Tests: below, `tests/providers.rs`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
@@ -16,6 +18,8 @@ use serde_json::{Value, json};
 use super::anthropic_stream::Blocks;
 use super::deltas::{Deltas, Silent};
 use super::http::{Endpoint, Whole, join, sensitive};
+use super::picture::{Counting, OWN, parts};
+use super::provider::Provider;
 use super::raw::{self, Json};
 use super::settings::Settings;
 use super::vendor::Asker;
@@ -26,6 +30,20 @@ use super::{
 
 const DEFAULT_BASE: &str = "https://api.anthropic.com";
 const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
+
+/// The vendor's way of counting pictures: patches of 28 pixels, at most 4,784.
+const PICTURES: Counting = Counting {
+    gif: true,
+    most: |width, height| parts(28, width, height).max((u64::from(width) * u64::from(height)).div_ceil(750)).min(4784),
+};
+
+/// This wire, for `open`.
+pub(super) const PROVIDER: Provider = Provider {
+    vendor: Some("Anthropic"),
+    open: |settings, _| Ok(Arc::new(Anthropic::new(settings)?)),
+    counting: PICTURES,
+    counting_elsewhere: OWN,
+};
 
 /// A model behind Anthropic's Messages API.
 pub struct Anthropic {

@@ -3,9 +3,11 @@
 //! Owns: the JSON of this wire in both directions and the part of JSON Schema that it takes. The key goes in a header, never into the
 //! address. Must not: talk HTTP itself (`http`), retry, put a stream's chunks together (`gemini_stream`).
 //! Shapes: ai.google.dev/api/generate-content, ai.google.dev/api/caching (Content, Part, Schema, FunctionDeclaration), for signatures
-//! ai.google.dev/gemini-api/docs/thought-signatures. Tests: below, `tests/providers.rs`.
+//! ai.google.dev/gemini-api/docs/thought-signatures, for pictures ai.google.dev/gemini-api/docs/tokens and
+//! docs.cloud.google.com. Tests: below, `tests/providers.rs`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
@@ -17,6 +19,8 @@ use serde_json::{Map, Value, json};
 use super::deltas::{Deltas, Silent};
 use super::gemini_stream::Chunks;
 use super::http::{Endpoint, Whole, join, sensitive};
+use super::picture::{Counting, parts};
+use super::provider::Provider;
 use super::raw::{self, Json};
 use super::settings::Settings;
 use super::vendor::Asker;
@@ -29,6 +33,17 @@ use super::{
 const DEFAULT_BASE: &str = "https://generativelanguage.googleapis.com/v1beta";
 /// Stands for a signature that the model never gave, where a server wants one: its own word for that.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
+/// Google's way of counting pictures: 258 for each tile of 768 pixels, 1,120 for Gemini 3; it takes no GIF.
+const PICTURES: Counting = Counting { gif: false, most: |width, height| (parts(768, width, height) * 258).max(1120) };
+
+/// This wire, for `open`.
+pub(super) const PROVIDER: Provider = Provider {
+    vendor: Some("Gemini"),
+    open: |settings, _| Ok(Arc::new(Gemini::new(settings)?)),
+    counting: PICTURES,
+    counting_elsewhere: PICTURES,
+};
 
 /// A model behind the Gemini API.
 pub struct Gemini {

@@ -1,8 +1,8 @@
 //! The models: one trait, four wires of three vendors and a recording.
 //!
 //! Owns: the shape of a request and a response, the vendors' wires (`openai`, `responses`, `anthropic`, `gemini`), the recording
-//! (`scripted`), what is told of an
-//! answer while it arrives (`deltas`), waiting after a refusal (`retry`), who answers on the other side (`presence`) and what a call costs
+//! (`scripted`), how each of them describes itself (`provider`), what is told of an answer
+//! while it arrives (`deltas`), waiting after a refusal (`retry`), who answers on the other side (`presence`) and what a call costs
 //! (`price`). It is the only place that talks to a model.
 //! Must not: know tasks, events or prompts (that is `engine`), keep a conversation, or carry out a tool call.
 //! Tests: beside each file, and `tests/providers.rs`, where local servers speak each wire strictly and sloppily.
@@ -22,6 +22,7 @@ mod openai_stream;
 pub mod picture;
 mod presence;
 mod price;
+mod provider;
 mod raw;
 mod refusal;
 mod responses;
@@ -38,7 +39,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use deltas::{Delta, Deltas, Silent};
-pub use open::{Models, configured, open};
+pub use open::{Models, configured, counting, open};
 pub use picture::{Counting, ShownPicture};
 pub use presence::Presence;
 pub use scripted::Scripted;

@@ -1,19 +1,16 @@
 //! Makes the models that the configuration names, and gives the one for a role.
 //!
-//! Owns: the settings that every kind shares, their refusals, and the reading of the key. Must not: read the configuration
-//! file (that is `config`). Tests: below.
+//! Owns: which file describes which kind, the settings that every kind shares, their refusals, and the reading of the key. Must not: read
+//! the configuration file (that is `config`). Tests: below.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::anthropic::Anthropic;
-use super::gemini::Gemini;
-use super::openai::OpenAi;
-use super::responses::Responses;
-use super::scripted::Scripted;
+use super::picture::Counting;
+use super::provider::Provider;
 use super::settings::Settings;
-use super::{Model, Price};
+use super::{Model, Price, anthropic, gemini, openai, responses, scripted};
 use crate::config::process::{Model as Configured, ModelKind, Models as Entries, Role};
 use crate::secret::Secret;
 
@@ -24,6 +21,23 @@ const TIMEOUT: Duration = Duration::from_secs(600);
 /// Between two bytes of a stream: a model that thinks and shows nothing of it is silent for minutes, too.
 const IDLE: Duration = Duration::from_secs(300);
 
+/// The description of each kind.
+fn provider(kind: ModelKind) -> Provider {
+    match kind {
+        ModelKind::Anthropic => anthropic::PROVIDER,
+        ModelKind::Openai => openai::PROVIDER,
+        ModelKind::OpenaiResponses => responses::PROVIDER,
+        ModelKind::Gemini => gemini::PROVIDER,
+        ModelKind::Scripted => scripted::PROVIDER,
+    }
+}
+
+/// How this kind counts pictures; `elsewhere`: its entry names an address, in place of the vendor's own.
+pub fn counting(kind: ModelKind, elsewhere: bool) -> Counting {
+    let kind = provider(kind);
+    if elsewhere { kind.counting_elsewhere } else { kind.counting }
+}
+
 /// One model of this kind; `script` is the recording to replay (`scripted`'s module text describes the file), which the others have not. The
 /// error is a sentence for the operator that says what to change.
 pub fn open(kind: ModelKind, script: Option<&Path>, settings: Settings) -> Result<Arc<dyn Model>, String> {
@@ -33,33 +47,16 @@ pub fn open(kind: ModelKind, script: Option<&Path>, settings: Settings) -> Resul
             settings.context_tokens
         ));
     }
-    let vendor = |name: &str| match (settings.name.trim().is_empty(), &settings.key, &settings.base_url) {
-        (true, _, _) => Err(format!("the model has no name; set model.name to what the {name} server calls it")),
-        (_, None, None) => Err(format!("{name} wants a key; write it to a file and set model.key_file")),
-        _ => Ok(()),
-    };
-    match kind {
-        ModelKind::Openai => {
-            vendor("OpenAI")?;
-            Ok(Arc::new(OpenAi::new(settings)?))
+    let kind = provider(kind);
+    if let Some(vendor) = kind.vendor {
+        if settings.name.trim().is_empty() {
+            return Err(format!("the model has no name; set model.name to what the {vendor} server calls it"));
         }
-        ModelKind::Anthropic => {
-            vendor("Anthropic")?;
-            Ok(Arc::new(Anthropic::new(settings)?))
-        }
-        ModelKind::Gemini => {
-            vendor("Gemini")?;
-            Ok(Arc::new(Gemini::new(settings)?))
-        }
-        ModelKind::OpenaiResponses => {
-            vendor("OpenAI")?;
-            Ok(Arc::new(Responses::new(settings)?))
-        }
-        ModelKind::Scripted => {
-            let script = script.ok_or("the model is a recording, but none is named; set model.script")?;
-            Ok(Arc::new(Scripted::load(script, settings.context_tokens)?))
+        if settings.key.is_none() && settings.base_url.is_none() {
+            return Err(format!("{vendor} wants a key; write it to a file and set model.key_file"));
         }
     }
+    (kind.open)(settings, script)
 }
 
 /// The models of a configuration, opened; those that nobody asks stay closed.

@@ -4,9 +4,10 @@
 //! JSON, no usage, `max_tokens` refused in favour of `max_completion_tokens`, no system text, no temperature, no streams, no counts in
 //! streams, reasoning that is to be sent back. Must not: talk HTTP itself (`http`), retry, put a stream's chunks together (`openai_stream`).
 //! Shapes: platform.openai.com/docs/api-reference/chat/create; for reasoning openrouter.ai/docs/use-cases/reasoning-tokens and
-//! api-docs.deepseek.com/guides/thinking_mode. Tests: below, `tests/providers.rs`.
+//! api-docs.deepseek.com/guides/thinking_mode, for pictures developers.openai.com/api/docs/guides/images-vision. Tests: below, `tests/providers.rs`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
@@ -19,6 +20,8 @@ use super::deltas::{Deltas, Silent};
 use super::http::{Endpoint, Whole, join, sensitive};
 use super::openai_reasoning::{DETAILS, THOUGHTS};
 use super::openai_stream::Chunks;
+use super::picture::{Counting, OWN, parts};
+use super::provider::Provider;
 use super::raw::{self, Json};
 use super::settings::Settings;
 use super::vendor::{Asker, CHAT};
@@ -29,6 +32,20 @@ use super::{
 };
 
 const DEFAULT_BASE: &str = "https://api.openai.com/v1";
+
+/// The vendor's way of counting pictures where `detail` is `high`: the most that tiles come to, and patches at the dearest factor.
+pub(super) const PICTURES: Counting = Counting {
+    gif: true,
+    most: |width, height| (parts(32, width, height).min(2500) * 246).div_ceil(100).max(85 + 8 * 170),
+};
+
+/// This wire, for `open`.
+pub(super) const PROVIDER: Provider = Provider {
+    vendor: Some("OpenAI"),
+    open: |settings, _| Ok(Arc::new(OpenAi::new(settings)?)),
+    counting: PICTURES,
+    counting_elsewhere: OWN,
+};
 
 /// A model behind an OpenAI-compatible server: the vendor itself, OpenRouter, llama.cpp, Ollama, vLLM, ….
 pub struct OpenAi {

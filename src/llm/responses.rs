@@ -5,6 +5,7 @@
 //! that is sent back platform.openai.com/docs/guides/reasoning. Tests: below, `tests/providers.rs`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
@@ -15,6 +16,9 @@ use serde_json::{Value, json};
 
 use super::deltas::{Deltas, Silent};
 use super::http::{Endpoint, Whole, join, sensitive};
+use super::openai::PICTURES;
+use super::picture::OWN;
+use super::provider::Provider;
 use super::raw::{self, Json};
 use super::responses_stream::Items;
 use super::settings::Settings;
@@ -23,6 +27,14 @@ use super::wire::{Part, WireTurn};
 use super::{Facts, Model, ModelError, ModelRequest, ModelResponse, Presence, ToolCall, Turn, Usage, presence, wire};
 
 const DEFAULT_BASE: &str = "https://api.openai.com/v1";
+
+/// This wire, for `open`.
+pub(super) const PROVIDER: Provider = Provider {
+    vendor: Some("OpenAI"),
+    open: |settings, _| Ok(Arc::new(Responses::new(settings)?)),
+    counting: PICTURES,
+    counting_elsewhere: OWN,
+};
 
 /// A model behind OpenAI's Responses API.
 pub struct Responses {

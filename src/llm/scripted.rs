@@ -23,12 +23,26 @@
 //! `unauthorized`) in place of text and calls fails each time. The same shape may be written as JSON.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::picture::OWN;
+use super::provider::Provider;
 use super::{Delta, Deltas, Facts, Model, ModelError, ModelRequest, ModelResponse, Price, ToolCall, Turn, Usage, wire};
+
+/// Recordings, for `open`.
+pub(super) const PROVIDER: Provider = Provider {
+    vendor: None,
+    open: |settings, script| {
+        let script = script.ok_or("the model is a recording, but none is named; set model.script")?;
+        Ok(Arc::new(Scripted::load(script, settings.context_tokens)?))
+    },
+    counting: OWN,
+    counting_elsewhere: OWN,
+};
 
 /// A recording, read and checked.
 #[derive(Debug, Clone)]

@@ -5,6 +5,9 @@ use super::{files, read, root, shown};
 use regex::Regex;
 use std::collections::BTreeSet;
 
+/// The row that names no file in which a sample does not stand.
+const PROVIDER: &str = "a model provider";
+
 /// Row of the table, what names a sample of it in the sources, and what `<name>` is for the sample.
 const SAMPLES: [(&str, &str, &str); 10] = [
     ("a command", r"\bVerb::Sync\b", "sync"),
@@ -15,12 +18,15 @@ const SAMPLES: [(&str, &str, &str); 10] = [
     ("a tool whose reports are read", r"\bTool::Ruff\b", "ruff"),
     ("a setting of a repository (`[[repositories]]`)", r"\bUpstreamIssues\b", "upstream"),
     ("an action", r"\bMoveFile\b", "move_file"),
-    ("a model provider", r"\b(ModelKind|Counting|Self)::Gemini\b", "gemini"),
+    (PROVIDER, r"\bGemini\b|\bgemini(_stream)?(::|;)", "gemini"),
     ("an effect", r"\bShowPlan\b", "plan"),
 ];
 
-/// Files and folders (with a slash at the end) that the row names.
-fn named(row: &str, name: &str) -> BTreeSet<String> {
+/// Files and folders (with a slash at the end) that the row of this kind names.
+fn named(kind: &str, name: &str) -> BTreeSet<String> {
+    let text = read(&root().join("docs/development.md"));
+    let row = text.lines().find(|line| line.trim_start().starts_with(&format!("| {kind} |")));
+    let row = row.unwrap_or_else(|| panic!("no row of {kind}"));
     let quoted = row.split('`').skip(1).step_by(2).map(|path| path.replace("<name>", name));
     quoted.filter(|path| path.contains("src/")).collect()
 }
@@ -50,11 +56,9 @@ fn places(sample: &Regex) -> BTreeSet<String> {
 
 #[test]
 fn what_an_addition_touches_stands_in_the_table() {
-    let text = read(&root().join("docs/development.md"));
     let mut missing = Vec::new();
     for (kind, sample, name) in SAMPLES {
-        let row = text.lines().find(|line| line.trim_start().starts_with(&format!("| {kind} |")));
-        let named = named(row.unwrap_or_else(|| panic!("no row of {kind}")), name);
+        let named = named(kind, name);
         let places = places(&Regex::new(sample).expect("a literal"));
         assert!(places.len() >= 2, "{kind}: the sample stands in {places:?}");
         let within =
@@ -62,4 +66,17 @@ fn what_an_addition_touches_stands_in_the_table() {
         missing.extend(places.iter().filter(|place| !within(place)).map(|place| format!("{kind}: {place}")));
     }
     assert!(missing.is_empty(), "docs/development.md does not name them:\n{}", missing.join("\n"));
+}
+
+#[test]
+fn the_row_of_a_model_provider_names_no_other_source() {
+    let (kind, sample, name) = SAMPLES.into_iter().find(|(kind, ..)| *kind == PROVIDER).expect("its sample");
+    let mut named = named(kind, name);
+    named.retain(|path| path.ends_with(".rs"));
+    // The file of its events need not name the kind.
+    let stream = format!("src/llm/{name}_stream.rs");
+    assert!(named.remove(&stream) && root().join(&stream).is_file(), "{named:?}");
+    let mut places = places(&Regex::new(sample).expect("a literal"));
+    places.remove(&stream);
+    assert_eq!(places, named);
 }

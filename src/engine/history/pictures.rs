@@ -18,7 +18,7 @@ const MOST: usize = 16;
 const MOST_BYTES: u64 = 12 << 20;
 
 /// How a model takes pictures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Vision {
     /// How their tokens are counted.
     pub counting: Counting,

@@ -4,11 +4,12 @@ use domain::{Event, Outcome, OutcomeStatus, Picture, Task, TaskId, TaskKind};
 use serde_json::json;
 
 use super::*;
+use crate::config::process::ModelKind;
 use crate::engine::fixtures::{acted, answer, call, prepared, requested};
 use crate::engine::history::{Cut, request_with};
 use crate::engine::nudge::Form;
 use crate::engine::{EngineConfig, context};
-use crate::llm::ModelRequest;
+use crate::llm::{ModelRequest, counting};
 use crate::secret::Secret;
 
 fn picture(name: &str, media: &str) -> Picture {
@@ -50,7 +51,7 @@ fn rebuilt(log: &[Event], vision: Option<Vision>, cut: Cut) -> ModelRequest {
 }
 
 fn sees() -> Option<Vision> {
-    Some(Vision { counting: Counting::Anthropic, most_tokens: 50_000 })
+    Some(Vision { counting: counting(ModelKind::Anthropic, false), most_tokens: 50_000 })
 }
 
 fn digests(request: &ModelRequest) -> Vec<&str> {
@@ -76,7 +77,7 @@ fn the_issues_stand_behind_the_task_and_those_read_behind_their_results() {
     // The conversation of a shorter log is a prefix.
     let before = rebuilt(&log[..5], sees(), Cut::default());
     assert_eq!(before.turns, whole.turns[..before.turns.len()]);
-    assert_eq!(whole.picture_tokens(), 3 * Counting::Anthropic.tokens(640, 480));
+    assert_eq!(whole.picture_tokens(), 3 * counting(ModelKind::Anthropic, false).tokens(640, 480));
     assert_eq!(context::estimate(&whole, &[]), whole.chars().div_ceil(4) + whole.picture_tokens());
     let label = &whole.pictures().next().expect("one").label;
     assert!(
@@ -94,7 +95,7 @@ fn a_model_that_is_shown_none_is_told_so() {
     assert!(text.contains("issue: image/png, 640×480 pixels (this model is shown no pictures)"), "{text}");
     let Turn::Results(results) = &blind.turns[2] else { panic!("results") };
     assert!(results[0].text.contains("the picture is not shown: this model is shown no pictures."));
-    let gemini = Some(Vision { counting: Counting::Gemini, most_tokens: 50_000 });
+    let gemini = Some(Vision { counting: counting(ModelKind::Gemini, false), most_tokens: 50_000 });
     let gif = [requested(TaskKind::Fix, "look"), hung(vec![picture("a", "image/gif"), picture("b", "image/png")])];
     let request = rebuilt(&gif, gemini, Cut::default());
     assert_eq!(digests(&request), ["b"]);
@@ -130,7 +131,7 @@ fn one_conversation_holds_so_many_and_no_more() {
     });
     assert!(last.expect("results").contains("too many pictures are shown already"));
     // A window in which they would leave no room.
-    let small = Some(Vision { counting: Counting::Anthropic, most_tokens: 900 });
+    let small = Some(Vision { counting: counting(ModelKind::Anthropic, false), most_tokens: 900 });
     assert_eq!(digests(&rebuilt(&log[..2], small, Cut::default())), ["issue", "issue"]);
 }
 
