@@ -51,7 +51,8 @@ pub enum ToRouter {
         subnet: u32,
         /// Number that the answer repeats, counted up by the host.
         serial: u64,
-        /// The subnet's own rules, judged after those of the policy.
+        /// The subnet's own rules: its refusals ([`Rule::refusing`]), judged after the policy's `deny`, and what it may reach besides the
+        /// policy's `allow`.
         rules: Vec<Rule>,
     },
     /// Cuts the subnet's connections, forgets its names and denies everything. Answered by `Closed`.
@@ -162,7 +163,7 @@ pub struct LogEntry {
     pub count: u64,
 }
 
-/// The rules for every subnet, judged in the order `deny`, `allow`, the subnet's own rules.
+/// The rules for every subnet, judged in the order `deny`, the subnet's own refusals, `allow`, the subnet's other rules.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
@@ -220,7 +221,7 @@ pub enum Decision<'a> {
     Allow(&'a Rule),
     /// Not allowed.
     Deny {
-        /// The rule of the deny list that refused; `None` = no rule allows it.
+        /// The rule of the deny list, or the subnet's refusal, that refused; `None` = no rule allows it.
         rule: Option<&'a Rule>,
         /// Why, as it appears in the log.
         reason: &'static str,
@@ -231,7 +232,8 @@ impl Policy {
     /// Whether this subnet, with its own `granted` rules, may connect to the name at the port.
     #[must_use]
     pub fn judge<'a>(&'a self, granted: &'a [Rule], name: &str, port: u16) -> Decision<'a> {
-        if let Some(rule) = self.deny.iter().find(|rule| rule.denies(name, port)) {
+        let own = || granted.iter().find(|rule| rule.refuses(name, port));
+        if let Some(rule) = self.deny.iter().find(|rule| rule.denies(name, port)).or_else(own) {
             return Decision::Deny { rule: Some(rule), reason: "denied by the operator" };
         }
         match self.allow.iter().chain(granted).find(|rule| rule.allows(name, port)) {
@@ -244,7 +246,8 @@ impl Policy {
     /// Whether the name may be looked up: [`Policy::judge`] would allow it at some port.
     #[must_use]
     pub fn judge_name<'a>(&'a self, granted: &'a [Rule], name: &str) -> Decision<'a> {
-        if let Some(rule) = self.deny.iter().find(|rule| rule.port.is_none() && rule.covers(name)) {
+        let own = || granted.iter().find(|rule| rule.port.is_none() && rule.refuses_name(name));
+        if let Some(rule) = self.deny.iter().find(|rule| rule.port.is_none() && rule.covers(name)).or_else(own) {
             return Decision::Deny { rule: Some(rule), reason: "denied by the operator" };
         }
         match self.named(granted, name) {
@@ -288,6 +291,23 @@ mod tests {
         assert!(matches!(policy.judge_name(&granted, "bad.a.test"), Decision::Deny { rule: Some(_), .. }));
         assert!(matches!(policy.judge_name(&granted, "ok.test"), Decision::Allow(_)));
         assert!(matches!(policy.judge_name(&granted, "other.test"), Decision::Deny { rule: None, .. }));
+    }
+
+    #[test]
+    fn a_subnets_refusal_wins_over_the_policy_and_over_its_own_grants() {
+        let policy = Policy { allow: rules(&["*.a.test", "b.test"]), ..Policy::default() };
+        let refusals = rules(&["*.bad.a.test", "b.test:80", "c.test"]).into_iter().map(Rule::refusing);
+        let granted: Vec<Rule> = rules(&["x.bad.a.test", "c.test", "d.test"]).into_iter().chain(refusals).collect();
+        let allowed = |name: &str, port| matches!(policy.judge(&granted, name, port), Decision::Allow(_));
+        assert!(allowed("x.a.test", 443) && allowed("bad.a.test", 443) && allowed("b.test", 443));
+        assert!(allowed("d.test", 80) && !allowed("b.test", 80));
+        for name in ["x.bad.a.test", "y.bad.a.test", "c.test"] {
+            assert!(!allowed(name, 443) && !allowed(name, 8443), "{name}");
+            let Decision::Deny { rule: Some(_), reason } = policy.judge_name(&granted, name) else { panic!("{name}") };
+            assert_eq!(reason, "denied by the operator");
+        }
+        assert!(matches!(policy.judge_name(&granted, "b.test"), Decision::Allow(_)), "443 is not refused");
+        assert!(matches!(policy.judge(&[], "x.bad.a.test", 443), Decision::Allow(_)), "another subnet's");
     }
 
     #[test]

@@ -268,7 +268,8 @@ impl AccessControl {
     /// # Errors
     /// When the subnet doesn't exist, no policy came yet, or a rule is malformed: the subnet then keeps what it had.
     pub fn grant(&self, subnet: u32, rules: Vec<Rule>) -> Result<(), String> {
-        checked(&rules)?;
+        let plain: Vec<Rule> = rules.iter().map(Rule::plain).collect();
+        checked(&plain)?;
         if subnet >= self.subnets {
             return Err(format!("subnet {subnet} does not exist: there are {}", self.subnets));
         }
@@ -378,7 +379,7 @@ impl State {
     fn grant(&mut self, subnet: u32, rules: Arc<[Rule]>) {
         let policy = self.policy.clone();
         // Exact names get their addresses now, so that addresses that clients cached over a router's restart stay valid.
-        let exact = policy.allow.iter().chain(rules.iter()).filter(|rule| !rule.is_wildcard());
+        let exact = policy.allow.iter().chain(rules.iter()).filter(|rule| !rule.is_wildcard() && !rule.is_refusal());
         for rule in exact {
             let cap = usize::try_from(policy.caps.names).unwrap_or(usize::MAX);
             let _ = self.names.assign(subnet, &rule.host, cap);
@@ -462,8 +463,21 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_cuts_what_stood_open_and_names_no_address() {
+        let access = access(Caps::default(), &["*.a.test", "b.test"]);
+        let ticket = access.admit(1, address(&access, 1, "x.a.test").unwrap(), 443).unwrap();
+        let granted = ["*.a.test", "b.test"].map(|text| Rule::parse(text).unwrap());
+        let refusal = Rule::parse("x.a.test").unwrap().refusing();
+        access.grant(1, granted.into_iter().chain([refusal]).collect()).unwrap();
+        assert!(!access.still(&ticket) && address(&access, 1, "x.a.test").is_none());
+        assert!(address(&access, 1, "y.a.test").is_some() && address(&access, 1, "b.test").is_some());
+    }
+
+    #[test]
     fn malformed_or_old_policies_change_nothing() {
         let access = access(Caps::default(), &["a.test"]);
+        let refusal = Rule::parse("b.test").unwrap().refusing();
+        assert!(access.set_policy(2, Policy { deny: vec![refusal], ..Policy::default() }).is_err());
         let odd = Rule { host: "A.test".into(), port: None, reason: String::new() };
         assert!(access.grant(1, vec![odd.clone()]).is_err());
         assert!(access.set_policy(2, Policy { allow: vec![odd], ..Policy::default() }).is_err());

@@ -52,6 +52,8 @@ pub fn proven_limits(config: &Process) -> ContainerLimits {
         memory_bytes: most.memory_bytes.max(own.memory_bytes),
         pids: most.pids.max(own.pids),
         cpus: most.cpus.max(own.cpus),
+        // In memory for every repository, or 0 for every one.
+        workspace_bytes: most.workspace_bytes.max(own.workspace_bytes),
         // 0 = without limit.
         disk_bytes: if most.disk_bytes == 0 || own.disk_bytes == 0 { 0 } else { most.disk_bytes.max(own.disk_bytes) },
         tmp_bytes: most.tmp_bytes.max(own.tmp_bytes),

@@ -252,7 +252,6 @@ pub(super) fn settings(config: &Process) -> Settings {
     settings.profile = config.sandbox.hardening.word().to_owned();
     settings.mirror_from_bytes = config.sandbox.mirror_from_mib << 20;
     settings.disk_floor_bytes = config.sandbox.disk_floor_mib << 20;
-    settings.setup_wall_ms = config.sandbox.setup_wall_s * 1000;
     settings.setup_bytes = config.sandbox.setup_mib << 20;
     settings.setup_total_bytes = config.sandbox.setup_total_mib << 20;
     settings

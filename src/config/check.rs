@@ -163,12 +163,9 @@ impl ProblemList {
     fn limits(&mut self, config: &Process) {
         let sandbox = &config.sandbox;
         self.sandbox("sandbox", sandbox);
-        let workspace = "no repository fits; set at least 16, or 0 for one on disk, which disk_mib bounds";
-        self.when((1..16).contains(&sandbox.workspace_mib), "sandbox.workspace_mib", workspace);
         let refused = sandbox.workspace_mib == 0 && !config.broker.plain_workspaces;
         let allow = "sandbox.workspace_mib = 0 puts workspaces on the engine's disk; allow that here, or give them memory there";
         self.when(refused, "broker.plain_workspaces", allow);
-        self.when(sandbox.setup_wall_s == 0, "sandbox.setup_wall_s", "set at least 1 second");
         self.when(sandbox.setup_mib == 0, "sandbox.setup_mib", "nothing could be kept; set at least 1");
         let fit = sandbox.setup_total_mib >= sandbox.setup_mib.saturating_mul(2);
         self.when(!fit, "sandbox.setup_total_mib", "set at least twice sandbox.setup_mib: each result is two archives");
@@ -190,6 +187,9 @@ impl ProblemList {
         self.when(sandbox.action_wall_s == 0, &key("action_wall_s"), "set at least 1 second");
         self.when(sandbox.verify_wall_s == 0, &key("verify_wall_s"), "set at least 1 second");
         self.when(!(1..=768).contains(&sandbox.action_output_kib), &key("action_output_kib"), "set 1 to 768");
+        let workspace = "no repository fits; set at least 16, or 0 for one on disk, which disk_mib bounds";
+        self.when((1..16).contains(&sandbox.workspace_mib), &key("workspace_mib"), workspace);
+        self.when(sandbox.setup_wall_s == 0, &key("setup_wall_s"), "set at least 1 second");
     }
 
     fn budget(&mut self, table: &str, budget: &Budget) {
@@ -269,7 +269,12 @@ impl ProblemList {
             let none = sandbox.networked() && !config.sandbox.networked();
             let what = "there is no router: set sandbox.network = \"router\" for the installation, and \"none\" where a repository has none";
             self.when(none, &table("sandbox.network"), what);
+            let other = (sandbox.workspace_mib == 0) != (config.sandbox.workspace_mib == 0);
+            let what = "the barrier is proven with workspaces of one kind: in memory for every repository (sandbox.workspace_mib above 0, and \
+                        another number above 0 here), or on the engine's disk for every one (0, and nothing here)";
+            self.when(other, &table("sandbox.workspace_mib"), what);
         }
+        self.own_egress(&table("egress"), repository, config);
         if let Some(budget) = &repository.budget {
             self.budget(&table("budget"), budget);
         }
@@ -307,6 +312,18 @@ impl ProblemList {
         if let Some((key, why)) = repository.upstream_issues.problem() {
             self.when(true, &table(&format!("upstream_issues.{key}")), why);
         }
+    }
+
+    fn own_egress(&mut self, table: &str, repository: &Repository, config: &Process) {
+        for (key, why) in repository.egress.problems(&config.egress.denied()) {
+            self.when(true, &format!("{table}.{key}"), &why);
+        }
+        let networked = repository.sandbox.as_ref().unwrap_or(&config.sandbox).networked();
+        self.when(
+            !repository.egress.allow.is_empty() && !networked,
+            &format!("{table}.allow"),
+            "sandboxes of this repository have no network: set sandbox.network = \"router\"",
+        );
     }
 
     /// Checks a whole entry, or tables for an entry of the store.

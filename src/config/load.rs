@@ -42,7 +42,7 @@ const POLICY_KEYS: [&str; 12] =
 
 /// Tables of a `[[repositories]]`, with the keys that each may have; they override the operator's tables of the same name. Settings of the
 /// whole installation (hardening, mirrors, retention of setup results, when a sandbox is put away) are excluded.
-const OF_A_REPOSITORY: [(&str, &[&str]); 9] = [
+const OF_A_REPOSITORY: [(&str, &[&str]); 10] = [
     (
         "sandbox",
         &[
@@ -52,12 +52,14 @@ const OF_A_REPOSITORY: [(&str, &[&str]); 9] = [
             "memory_mib",
             "pids",
             "cpus",
+            "workspace_mib",
             "disk_mib",
             "tmp_mib",
             "nofile",
             "action_wall_s",
             "action_output_kib",
             "verify_wall_s",
+            "setup_wall_s",
         ],
     ),
     (
@@ -82,6 +84,7 @@ const OF_A_REPOSITORY: [(&str, &[&str]); 9] = [
     ("ci", &["wait", "timeout_min", "contexts"]),
     ("artifacts", &["files", "file_mib", "total_mib"]),
     ("upstream_issues", &["label"]),
+    ("egress", &["allow", "deny"]),
     ("tests", &["hosts"]),
 ];
 

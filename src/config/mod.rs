@@ -25,6 +25,7 @@ mod limits;
 mod load;
 mod model;
 mod origin;
+mod own_egress;
 mod own_tests;
 mod prices;
 mod problem;

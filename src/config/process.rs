@@ -6,6 +6,7 @@ use super::fields::{address, database, path};
 pub use super::limits::{Advisories, Keep, Tests};
 pub use super::model::{Commands, Model, ModelKind, ModelStyle, Models, PromptLength, Role};
 pub use super::origin::{Origin, Origins};
+pub use super::own_egress::OwnEgress;
 pub use super::own_tests::OwnTests;
 use super::rule::OperatorRule;
 use super::shared::Shared;
@@ -392,6 +393,9 @@ pub struct Repository {
     /// `[repositories.who]`: who may give which command here, each in place of `[who]`'s.
     #[serde(default)]
     pub who: Who,
+    /// `[repositories.egress]`: what its sandboxes may reach besides `[egress]`, and what not: [`Process::denied_of`].
+    #[serde(default)]
+    pub egress: OwnEgress,
     /// `[repositories.tests]`: what its test runs may reach.
     #[serde(default)]
     pub tests: OwnTests,

@@ -217,7 +217,7 @@ impl Granted {
             image: sandbox.image.clone(),
             images: sandbox.images.clone(),
             toolchains: sandbox.offered().map(|(name, image)| (name.to_owned(), image.to_owned())).collect(),
-            egress: config.egress.allowed(),
+            egress: config.allowed_of(key),
             every: config.every_of(key),
             budget: config.budget_of(key).granted(),
             ci: config.ci_of(key),

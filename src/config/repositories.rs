@@ -1,11 +1,12 @@
 //! The repositories and their settings: entries of the file and the store, and the operator's tables for both.
 //!
 //! Owns how they are joined: an entry of the file wins over the store's of the same key. `models`, `merge` and the tables `[repositories.sandbox]`,
-//! `.budget`, `.checkpoint`, `.slots`, `.start`, `.ci`, `.artifacts`, `.who`, `.tests` and `.upstream_issues` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
+//! `.budget`, `.checkpoint`, `.slots`, `.start`, `.ci`, `.artifacts`, `.who`, `.tests`, `.egress` and `.upstream_issues` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
 
 use super::Process;
 use super::process::{Artifacts, Budget, Ci, Models, OwnTests, Repository, Sandbox, Start, each_once};
 use domain::{ACTIONS_PER_CHECKPOINT, MergeBar, Merging};
+use protocol::router::Rule;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -123,6 +124,25 @@ impl Process {
     /// What the operator grants to this repository's test runs.
     pub fn tests_of(&self, key: &str) -> Cow<'_, OwnTests> {
         self.tables_of(key).map_or_else(Cow::default, |own| Cow::Borrowed(&own.tests))
+    }
+
+    /// Rules of the operator's that allow hosts to this repository's sandboxes, without presets: those of all repositories, then its own.
+    pub fn allowed_of(&self, key: &str) -> Vec<Rule> {
+        let mut rules = self.egress.allowed();
+        rules.extend(self.tables_of(key).into_iter().flat_map(|own| own.egress.allowed()));
+        rules
+    }
+
+    /// Rules of the operator's that deny hosts to this repository's sandboxes, whoever allows them.
+    pub fn denied_of(&self, key: &str) -> Vec<Rule> {
+        let mut rules = self.egress.denied();
+        rules.extend(self.tables_of(key).into_iter().flat_map(|own| own.egress.denied()));
+        rules
+    }
+
+    /// What the router refuses to this repository's sandboxes alone, because its policy has only what is denied to all.
+    pub fn refusals_of(&self, key: &str) -> Vec<Rule> {
+        self.tables_of(key).into_iter().flat_map(|own| own.egress.denied()).map(Rule::refusing).collect()
     }
 
     /// The label of those issues of this repository's upstream that are opened on the forge; none where the operator names none.

@@ -358,7 +358,13 @@ fn what_a_repository_cannot_have_of_its_own_is_refused_with_its_line() {
     for (own, line, words) in [
         ("[repositories.sandbox]\nhardening = \"debug\"\n", 8, "no such key"),
         ("[repositories.sandbox.toolchains]\nrust = \"x\"\n", 8, "no such key"),
-        ("[repositories.egress]\nallow = []\n", 7, "no such key"),
+        ("[repositories.egress]\nprivate_ranges = []\n", 8, "no such key"),
+        ("[repositories.egress]\nallow = [\"10.0.0.1\"]\n", 8, "address"),
+        ("[repositories.egress]\ndeny = [\"https://a.test/x\"]\n", 8, "URL"),
+        ("[repositories.egress]\nallow = [\"preset:cargo\"]\n", 8, "for every repository"),
+        ("[repositories.sandbox]\nnetwork = \"none\"\n[repositories.egress]\nallow = [\"a.test\"]\n", 10, "no network"),
+        ("[repositories.sandbox]\nsetup_wall_s = 0\n", 8, "at least 1 second"),
+        ("[repositories.sandbox]\nworkspace_mib = 512\n", 8, "workspaces of one kind"),
         ("[repositories.checkpoint]\nevery = 6\n", 8, "set 1 to 5"),
         ("[repositories.checkpoint]\nevery = 0\n", 8, "set 1 to 5"),
         ("[repositories.slots]\nper_repository = 5\n", 8, "set 0 (no limit of its own) to 4"),
@@ -377,6 +383,37 @@ fn what_a_repository_cannot_have_of_its_own_is_refused_with_its_line() {
     let error =
         refused(&format!("[sandbox]\nnetwork = \"none\"\n{ENTRY}[repositories.sandbox]\nnetwork = \"router\"\n"));
     assert!(error.contains("repositories.0.sandbox.network") && error.contains("no router"), "{error}");
+}
+
+#[test]
+fn a_repositorys_hosts_are_added_to_those_of_all_and_what_all_are_denied_stays_denied() {
+    let own = "[repositories.egress]\nallow = [\"docs.test\"]\ndeny = [\"*.all.test\"]\n\
+               [repositories.sandbox]\nsetup_wall_s = 60\nworkspace_mib = 64\n";
+    let second = ENTRY.replace("shop", "till").replace("id = 1", "id = 2");
+    let all = "[egress]\nallow = [\"b.all.test\"]\ndeny = [\"evil.test\"]\n[sandbox]\nworkspace_mib = 512\n";
+    let text = format!("{all}{ENTRY}{own}{second}");
+    let config = Process::from_layers(Path::new("/x/caisson.toml"), &text, &|_| None).unwrap();
+    let hosts = |rules: Vec<protocol::router::Rule>| rules.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(hosts(config.allowed_of("shop")), ["b.all.test", "docs.test"]);
+    assert_eq!(hosts(config.denied_of("shop")), ["evil.test", "*.all.test"]);
+    assert_eq!(hosts(config.refusals_of("shop")), ["!*.all.test"], "the router has the rest in its policy");
+    assert_eq!(hosts(config.allowed_of("till")), ["b.all.test"]);
+    assert_eq!(hosts(config.denied_of("till")), ["evil.test"]);
+    assert!(config.refusals_of("till").is_empty());
+    let (shop, till) = (config.sandbox_of("shop"), config.sandbox_of("till"));
+    assert_eq!((shop.setup_wall_s, shop.workspace_mib, till.setup_wall_s, till.workspace_mib), (60, 64, 900, 512));
+    let over = refused(&format!(
+        "[egress]\ndeny = [\"*.docs.test\"]\n{ENTRY}[repositories.egress]\nallow = [\"a.docs.test\"]\n"
+    ));
+    assert!(
+        over.contains("repositories.0.egress.allow: `a.docs.test` is denied to every repository by `*.docs.test`"),
+        "{over}"
+    );
+    let disk = refused(&format!("{all}{ENTRY}[repositories.sandbox]\nworkspace_mib = 0\n"));
+    assert!(
+        disk.contains("repositories.0.sandbox.workspace_mib: the barrier is proven with workspaces of one kind"),
+        "{disk}"
+    );
 }
 
 #[test]

@@ -99,7 +99,7 @@ impl Egress {
         // One at a time, so that rules computed from an older log never replace newer ones.
         let _one = self.reaching.lock().await;
         let task = self.store.task(task.id).await?;
-        let mut rules = policy.rules.clone();
+        let mut rules = policy.for_router();
         // Until then the project's setup may be running in its subnet, whose result other tasks get; it is told again once it is made.
         if self.sandboxes.of_tasks.is_whole(task.id.0) {
             rules.extend(policy.of_command.iter().cloned());
@@ -129,11 +129,12 @@ impl Egress {
 
     /// The hosts that people allowed this task, except for those that the operator denies or that were taken back for the repository.
     async fn granted_hosts(&self, task: &Task) -> Result<Vec<Rule>, Trouble> {
-        let kept = self.store.grants(&request(task)?.repository).await?;
+        let key = &request(task)?.repository;
+        let kept = self.store.grants(key).await?;
         let rule =
             |grant: &Grant| Some(Rule::parse(&grant.host).ok()?.because(format!("allowed by {}", grant.by.login)));
         let rules = task.hosts.iter().filter(|grant| stands(grant, &kept)).filter_map(rule);
-        let denied = self.config.egress.denied();
+        let denied = self.config.denied_of(key);
         Ok(rules.filter(|rule| crate::egress::overruled(&denied, rule).is_none()).collect())
     }
 }

@@ -12,7 +12,7 @@ use super::repository::{Repositories, Repository, base, request};
 use crate::barrier::Inspector;
 use crate::git::Branch;
 use crate::message;
-use crate::sandbox::{Merge, PrepareSpec, Prepared, Replacement, SandboxError, Sandboxes, Segment, SetupSpec};
+use crate::sandbox::{Merge, PrepareSpec, Prepared, Replacement, SandboxError, Sandboxes, Segment};
 use crate::scan::Advisories;
 use crate::store::{EffectRow, Store};
 use crate::trouble::Trouble;
@@ -136,8 +136,8 @@ impl Lifecycle {
             limits: policy.sandbox.limits(),
             network: policy.sandbox.networked(),
             // Those of `setup`; what its command adds is opened below.
-            egress: policy.rules.clone(),
-            setup: Some(SetupSpec { commands: policy.effective.setup.clone(), commit: policy.base.clone() }),
+            egress: policy.for_router(),
+            setup: Some(policy.setup(&policy.base)),
             anew,
             merge,
             afresh: wanted.is_some(),

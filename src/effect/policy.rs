@@ -4,6 +4,7 @@
 use super::repository::{Repositories, Repository, request};
 use crate::config::process::Sandbox;
 use crate::config::project::{Effective, FILE, Granted, MAX_BYTES, Network, Project};
+use crate::sandbox::SetupSpec;
 use crate::trouble::Trouble;
 use domain::{Commit, Task};
 use protocol::router::Rule;
@@ -20,6 +21,24 @@ pub(super) struct Policy<'a> {
     pub rules: Vec<Rule>,
     /// What the command of the repository's own that began the task adds to them. Never for `setup`: its result goes to every task.
     pub of_command: Vec<Rule>,
+    /// What the operator denies to this repository alone, for the router.
+    pub refusals: Vec<Rule>,
+}
+
+impl Policy<'_> {
+    /// The rules with which the router opens a subnet before people allow more.
+    pub(super) fn for_router(&self) -> Vec<Rule> {
+        self.rules.iter().chain(&self.refusals).cloned().collect()
+    }
+
+    /// Setup commands, to be run with the files of this commit.
+    pub(super) fn setup(&self, commit: &Commit) -> SetupSpec {
+        SetupSpec {
+            commands: self.effective.setup.clone(),
+            commit: commit.clone(),
+            wall_ms: self.sandbox.setup_wall_s * 1000,
+        }
+    }
 }
 
 impl Repositories {
@@ -69,13 +88,14 @@ impl Repositories {
             }
             None => Vec::new(),
         };
-        let denied = self.config.egress.denied();
+        let denied = self.config.denied_of(&repository.key);
         let mut rules = granted.egress;
         rules.extend(effective.egress.iter().cloned());
         for rules in [&mut rules, &mut of_command] {
             rules.retain(|rule| crate::egress::overruled(&denied, rule).is_none());
         }
         let sandbox = self.config.sandbox_of(&repository.key);
-        Ok(Policy { repository, base: base.clone(), sandbox, effective, rules, of_command })
+        let refusals = self.config.refusals_of(&repository.key);
+        Ok(Policy { repository, base: base.clone(), sandbox, effective, rules, of_command, refusals })
     }
 }

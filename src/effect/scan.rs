@@ -69,7 +69,7 @@ impl Repositories {
         if !self.config.sandbox_of(&entry.key).networked() {
             return Ok(Some(false));
         }
-        let denied = self.config.egress.denied();
+        let denied = self.config.denied_of(&entry.key);
         let mut rules = Granted::of(&self.config, &entry.key).egress;
         rules.retain(|rule| crate::egress::overruled(&denied, rule).is_none());
         let nothing = rules.is_empty() && task.hosts.is_empty() && entry.accepted.is_empty();

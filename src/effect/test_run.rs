@@ -19,7 +19,7 @@ use crate::sandbox::asserts::may_stand_within;
 use crate::sandbox::asserts::within::{parted, with_tests_of};
 use crate::sandbox::detect::steers_tests;
 use crate::sandbox::kept::is_test;
-use crate::sandbox::{self, AskedRun, LaidOver, PrepareSpec, RunOptions, Sandboxes, SetupSpec, VerifySpec};
+use crate::sandbox::{self, AskedRun, LaidOver, PrepareSpec, RunOptions, Sandboxes, VerifySpec};
 use crate::store::{TestRunRow, sandbox_number};
 use crate::trouble::Trouble;
 use domain::{Commit, FileFacts, OnBase, TestCounts, TestResult, TestVerdict, Weaker};
@@ -108,7 +108,7 @@ impl TestRuns {
             on_base = Some(OnBase { commit: base, files, within, exit: stored(ran) });
         }
         let weaker = self.weaker(row, inputs.fork.as_ref()).await?;
-        let hosts = self.reached(&inputs.egress);
+        let hosts = self.reached(&row.repository, &inputs.egress);
         Ok((TestResult::Ran { on_branch: stored(on_branch), on_base, weaker, hosts }, redact::without(log)))
     }
 
@@ -123,21 +123,30 @@ impl TestRuns {
         if row.run.is_of_fork() || !policy.sandbox.networked() {
             return Vec::new();
         }
-        let tests = self.repositories.config.tests_of(&row.repository);
-        let rules = tests.hosts.iter().filter_map(|host| Rule::parse(host).ok());
-        let denied = self.repositories.config.egress.denied();
-        let open = rules.filter(|rule| overruled(&denied, rule).is_none());
-        open.map(|rule| rule.because("granted by the operator to test runs")).collect()
+        let (config, key) = (&self.repositories.config, &row.repository);
+        let tests = config.tests_of(key);
+        let denied = config.denied_of(key);
+        let open = tests.hosts.iter().filter_map(|host| Rule::parse(host).ok());
+        let open = open.filter(|rule| overruled(&denied, rule).is_none());
+        let mut rules: Vec<Rule> = open.map(|rule| rule.because("granted by the operator to test runs")).collect();
+        // Without any the run has no network.
+        if !rules.is_empty() {
+            rules.extend(config.refusals_of(key));
+        }
+        rules
     }
 
     /// All that a run with these rules can reach, in words; nothing without any.
-    fn reached(&self, egress: &[Rule]) -> Vec<String> {
+    fn reached(&self, key: &str, egress: &[Rule]) -> Vec<String> {
         if egress.is_empty() {
             return Vec::new();
         }
         let shown = |word: String| Rule::parse(&word).map_or(word, |rule| rule.to_string());
-        let every = self.repositories.config.egress.allowed_words().into_iter().map(shown);
-        let mut all: Vec<String> = egress.iter().map(Rule::to_string).chain(every).collect();
+        let denied = self.repositories.config.denied_of(key);
+        let is_open = |word: &String| !Rule::parse(word).is_ok_and(|rule| overruled(&denied, &rule).is_some());
+        let every = self.repositories.config.egress.allowed_words().into_iter().filter(is_open).map(shown);
+        let own = egress.iter().filter(|rule| !rule.is_refusal()).map(Rule::to_string);
+        let mut all: Vec<String> = own.chain(every).collect();
         all.sort_unstable();
         all.dedup();
         all
@@ -241,8 +250,8 @@ impl TestRuns {
             image: image.clone(),
             limits: policy.sandbox.limits(),
             network: policy.sandbox.networked(),
-            egress: policy.rules.clone(),
-            setup: Some(SetupSpec { commands: policy.effective.setup.clone(), commit: trunk.clone() }),
+            egress: policy.for_router(),
+            setup: Some(policy.setup(&trunk)),
             anew: None,
             merge: None,
             afresh: false,

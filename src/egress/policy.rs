@@ -64,5 +64,5 @@ fn read(text: &str, field: &str) -> Result<Vec<Rule>, String> {
 /// The operator's rule that refuses everything this rule would allow, to be named in the refusal.
 #[must_use]
 pub fn overruled<'a>(denied: &'a [Rule], rule: &Rule) -> Option<&'a Rule> {
-    denied.iter().find(|deny| deny.covers(&rule.host) && (deny.port.is_none() || deny.port == rule.port))
+    denied.iter().find(|deny| deny.overrules(rule))
 }

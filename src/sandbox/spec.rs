@@ -37,8 +37,6 @@ pub struct Settings {
     pub author: (String, String),
     /// Limits on the content of a checkpoint.
     pub policy: policy::Limits,
-    /// Limit of one setup command, in milliseconds.
-    pub setup_wall_ms: u64,
     /// Largest archive of a setup result, in bytes.
     pub setup_bytes: u64,
     /// Largest size of all kept archives together, in bytes.
@@ -62,7 +60,6 @@ impl Settings {
             diff_bytes: 200_000,
             author: ("Caisson".to_owned(), "caisson@localhost".to_owned()),
             policy: policy::Limits::default(),
-            setup_wall_ms: 900_000,
             setup_bytes: 1 << 30,
             setup_total_bytes: 8 << 30,
         }

@@ -123,7 +123,7 @@ impl Threads {
         match verb {
             Verb::Allow { bar, .. } if !self.config.sandbox_of(&entry.key).networked() => *bar = Some(Bar::NoNetwork),
             Verb::Allow { host, bar, .. } => {
-                let denied = self.config.egress.denied();
+                let denied = self.config.denied_of(&entry.key);
                 let over = Rule::parse(host).ok().and_then(|rule| overruled(&denied, &rule).map(Rule::to_string));
                 *bar = over.map(|rule| Bar::Operator { rule });
             }

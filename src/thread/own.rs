@@ -232,7 +232,7 @@ impl Threads {
         let kept = self.store.grants(&entry.key).await?;
         let said = kept.iter().map(|grant| &grant.host).chain(more);
         granted.egress.extend(said.filter_map(|host| Rule::parse(host).ok()));
-        let denied = self.config.egress.denied();
+        let denied = self.config.denied_of(&entry.key);
         let is_denied = |host: &String| Rule::parse(host).is_ok_and(|rule| overruled(&denied, &rule).is_some());
         let (closed, open): (Vec<String>, Vec<String>) = wanted.hosts.iter().cloned().partition(is_denied);
         let reached = |host: &String| Rule::parse(host).is_ok_and(|rule| granted.reaches(&rule));

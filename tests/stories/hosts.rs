@@ -159,6 +159,22 @@ async fn what_was_allowed_for_the_repository_is_taken_back_where_a_task_has_ende
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_repositorys_own_hosts_are_open_to_its_sandboxes_and_nobody_allows_what_is_denied_to_it() {
+    let mut world = World::networked(&held(), "egress.allow = [\"mirror.test\", \"a.shut.test\"]").await;
+    let own = "[repositories.egress]\nallow = [\"docs.test:443\"]\ndeny = [\"*.shut.test\"]\n";
+    world.reconfigure(|text| text + own).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until("an action that runs", |task| task.running.is_some()).await;
+    // The router's policy opens `a.shut.test` to every sandbox, so the refusal is for this one.
+    until_told(&world, "open 0 mirror.test,docs.test:443,!*.shut.test").await;
+    world.alice().comment(REPO, issue, "/allow b.shut.test").expect("said");
+    let answer = world.until_said(issue, "the operator denies it").await;
+    assert!(answer.contains("`*.shut.test`"), "{answer}");
+    world.alice().comment(REPO, issue, "/allow semver.org").expect("said");
+    until_told(&world, "open 0 mirror.test,docs.test:443,!*.shut.test,semver.org").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_life_cut_off_after_a_host_was_taken_back_leaves_it_to_no_sandbox() {
     let mut world = World::networked(&held(), "").await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix\n\n/allow semver.org repo").expect("issue");

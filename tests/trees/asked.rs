@@ -45,7 +45,7 @@ async fn set_up(world: &World, broker: &Arc<SocketBroker>, mirrored: bool) -> (S
         network: false,
         egress: Vec::new(),
         limits: limits(),
-        setup: Some(SetupSpec { commands: vec![leave], commit: world.base.clone() }),
+        setup: Some(SetupSpec { commands: vec![leave], commit: world.base.clone(), wall_ms: 900_000 }),
         ..world.spec(1)
     };
     sandboxes.of_tasks.prepare(&spec).await.expect("prepared");

@@ -37,7 +37,7 @@ async fn a_build_that_leaves_five_gib_fits_an_installation_as_it_comes() {
                 Sandboxes::new(Arc::new(broker), None, world.repos.clone(), settings, 1).expect("sandboxes");
             // More than a sandbox's memory; it is copied along.
             let leave = "head -c 2200M /dev/zero >build/warm; head -c 100M /dev/zero >~/warm".to_owned();
-            let setup = Some(SetupSpec { commands: vec![leave], commit: world.base.clone() });
+            let setup = Some(SetupSpec { commands: vec![leave], commit: world.base.clone(), wall_ms: 900_000 });
             let spec = PrepareSpec {
                 image: IMAGE.to_owned(),
                 network: false,

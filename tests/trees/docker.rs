@@ -86,7 +86,7 @@ async fn road(world: &World, broker: Arc<SocketBroker>, settings: Settings) {
     (spec.image, spec.network, spec.egress, spec.limits) = (IMAGE.to_owned(), false, Vec::new(), limits);
     let leave =
         "id -u >build/warm; echo tool >~/.tool; mkdir -p ~/.cargo/bin; ln -s ../x ~/.cargo/bin/y; echo gone >stray";
-    spec.setup = Some(SetupSpec { commands: vec![leave.to_owned()], commit: world.base.clone() });
+    spec.setup = Some(SetupSpec { commands: vec![leave.to_owned()], commit: world.base.clone(), wall_ms: 900_000 });
     sandboxes.of_tasks.prepare(&spec).await.expect("prepared");
     let bash = |id, command: &str| {
         let action = Action::Bash { command: command.to_owned() };

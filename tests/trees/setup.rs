@@ -18,7 +18,7 @@ fn runs(world: &World) -> usize {
 }
 
 fn spec(world: &World, task: i64, base: &Commit, commands: &[String]) -> PrepareSpec {
-    let setup = Some(SetupSpec { commands: commands.to_vec(), commit: base.clone() });
+    let setup = Some(SetupSpec { commands: commands.to_vec(), commit: base.clone(), wall_ms: 900_000 });
     PrepareSpec { setup, base: base.clone(), ..world.spec(task) }
 }
 

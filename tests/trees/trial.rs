@@ -6,7 +6,11 @@ use crate::world::World;
 
 fn setup(world: &World, attempt: u32, commands: &[&str]) -> PrepareSpec {
     let commands = commands.iter().map(|&command| command.to_owned()).collect();
-    PrepareSpec { attempt, setup: Some(SetupSpec { commands, commit: world.base.clone() }), ..world.spec(1) }
+    PrepareSpec {
+        attempt,
+        setup: Some(SetupSpec { commands, commit: world.base.clone(), wall_ms: 900_000 }),
+        ..world.spec(1)
+    }
 }
 
 async fn checks(world: &World, tries: u32, command: &str) -> Tried {

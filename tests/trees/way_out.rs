@@ -54,7 +54,7 @@ async fn a_late_line_of_the_log_is_the_task_s_to_whom_the_subnet_was_lent() {
     assert_eq!([held_by(20), held_by(21)], [Some(1), Some(1)], "given back, and lent to nobody yet");
     come_to(22);
     // Its setup uses the subnet first.
-    let setup = Some(SetupSpec { commands: vec!["true".to_owned()], commit: world.base.clone() });
+    let setup = Some(SetupSpec { commands: vec!["true".to_owned()], commit: world.base.clone(), wall_ms: 900_000 });
     world.sandboxes.of_tasks.prepare(&PrepareSpec { setup, ..world.spec(2) }).await.expect("prepared");
     come_to(30);
     world.sandboxes.of_tasks.remove(2).await.expect("removed");
@@ -150,7 +150,7 @@ PROGRAM"#;
 async fn setup_reaches_what_is_allowed_and_the_task_after_it_the_same_and_no_more() {
     on_the_road("setup", |world, broker, installation| async move {
         let (sandboxes, mut beyond) = lay(&world, &broker, &installation, || {}).await;
-        let setup = Some(SetupSpec { commands: vec![SETUP.to_owned()], commit: world.base.clone() });
+        let setup = Some(SetupSpec { commands: vec![SETUP.to_owned()], commit: world.base.clone(), wall_ms: 900_000 });
         let spec = PrepareSpec { setup, ..spec(&world, &["good.test:7000"]) };
         sandboxes.of_tasks.prepare(&spec).await.expect("prepared");
         sandboxes.of_tasks.open(1).await.expect("opened");

@@ -7,10 +7,14 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+/// First character of a host that a refusal names. No host name has it, so a router that knows no refusals refuses the whole grant.
+const REFUSES: char = '!';
+
 /// One rule, with its host in lower-case ASCII without a final dot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Rule {
-    /// Exact name, or `*.suffix` for every name below the suffix but not the suffix itself.
+    /// Exact name, or `*.suffix` for every name below the suffix but not the suffix itself; with `!` in front a refusal
+    /// ([`Rule::refusing`]).
     pub host: String,
     /// TCP port; without one a rule allows 443 and 80, and in a deny list refuses every port.
     #[serde(default)]
@@ -133,6 +137,28 @@ impl Rule {
         self
     }
 
+    /// The same rule as a refusal among a subnet's own rules, which is judged before everything that allows.
+    #[must_use]
+    pub fn refusing(mut self) -> Rule {
+        if !self.is_refusal() {
+            self.host.insert(0, REFUSES);
+        }
+        self
+    }
+
+    /// Whether it is a refusal; one allows nothing.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        self.host.starts_with(REFUSES)
+    }
+
+    /// The rule that a refusal was made of; a copy of any other rule.
+    #[must_use]
+    pub fn plain(&self) -> Rule {
+        let host = self.host.strip_prefix(REFUSES).unwrap_or(&self.host).to_owned();
+        Rule { host, port: self.port, reason: self.reason.clone() }
+    }
+
     /// Whether the host is a `*.suffix`.
     #[must_use]
     pub fn is_wildcard(&self) -> bool {
@@ -142,11 +168,25 @@ impl Rule {
     /// Whether the rule matches this host at any port. `name` is lower case without a final dot.
     #[must_use]
     pub fn covers(&self, name: &str) -> bool {
-        match self.host.strip_prefix("*.") {
-            // At least one label in front: `*.example.org` does not match `example.org`.
-            Some(suffix) => name.strip_suffix(suffix).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.')),
-            None => name == self.host,
-        }
+        is_of(&self.host, name)
+    }
+
+    /// Whether it refuses, as part of a deny list, everything that the other rule would allow.
+    #[must_use]
+    pub fn overrules(&self, other: &Rule) -> bool {
+        self.covers(&other.host) && (self.port.is_none() || self.port == other.port)
+    }
+
+    /// Whether it is a refusal of this host, whatever its port.
+    #[must_use]
+    pub fn refuses_name(&self, name: &str) -> bool {
+        self.host.strip_prefix(REFUSES).is_some_and(|host| is_of(host, name))
+    }
+
+    /// Whether it is a refusal of this connection; without a port it refuses every port.
+    #[must_use]
+    pub fn refuses(&self, name: &str, port: u16) -> bool {
+        self.refuses_name(name) && self.port.is_none_or(|own| own == port)
     }
 
     /// Whether it allows a connection; without a port it allows 443 and 80.
@@ -168,6 +208,15 @@ impl fmt::Display for Rule {
             Some(port) => write!(f, "{}:{port}", self.host),
             None => f.write_str(&self.host),
         }
+    }
+}
+
+/// Whether a name is this host, or below it where it is a `*.suffix`.
+fn is_of(host: &str, name: &str) -> bool {
+    match host.strip_prefix("*.") {
+        // At least one label in front: `*.example.org` does not match `example.org`.
+        Some(suffix) => name.strip_suffix(suffix).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.')),
+        None => name == host,
     }
 }
 

@@ -30,6 +30,8 @@ pub struct SetupSpec {
     pub commands: Vec<String>,
     /// The pinned base, even if the work continues from a later commit.
     pub commit: Commit,
+    /// Longest run of one command, in milliseconds.
+    pub wall_ms: u64,
 }
 
 /// One command and its outcome.
@@ -169,9 +171,7 @@ impl Setups {
             self.core.subnets.open(subnet, || Ok(Some(spec.egress.clone()))).await?;
         }
         for command in &setup.commands {
-            let ran = session
-                .run(Op::Bash { command: command.clone(), whole: false }, self.core.settings.setup_wall_ms)
-                .await?;
+            let ran = session.run(Op::Bash { command: command.clone(), whole: false }, setup.wall_ms).await?;
             let named = format!("the setup command {}", crate::text::one_line(crate::text::cut(command, 120).0));
             let ended = session::succeeded(&ran, &named);
             tried.push(Tried { command: command.clone(), outcome: ran });

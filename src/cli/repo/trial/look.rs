@@ -134,10 +134,11 @@ impl<'a> Look<'a> {
         if let Some(note) = &chosen.note {
             self.printer.warn(note);
         }
-        let denied = self.environment.config.egress.denied();
+        let denied = self.environment.config.denied_of(key);
         let mut rules = grants.egress;
         rules.extend(effective.egress);
         rules.retain(|rule| overruled(&denied, rule).is_none());
+        rules.extend(self.environment.config.refusals_of(key));
         Ok(Some(Read { project, networks, text, found, image: chosen.image.clone(), chosen, rules }))
     }
 
@@ -227,7 +228,11 @@ impl<'a> Look<'a> {
             limits: self.sandbox().limits(),
             network: self.sandbox().networked(),
             egress: read.rules.clone(),
-            setup: Some(SetupSpec { commands: setup.commands.clone(), commit: self.target.commit.clone() }),
+            setup: Some(SetupSpec {
+                commands: setup.commands.clone(),
+                commit: self.target.commit.clone(),
+                wall_ms: self.sandbox().setup_wall_s * 1000,
+            }),
             anew: None,
             merge: None,
             afresh: false,
