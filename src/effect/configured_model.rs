@@ -116,6 +116,12 @@ impl ConfiguredModels {
         }
     }
 
+    /// Ids of the models that people may name in place of this one.
+    pub(super) fn named_beside(&self, task: &Task, id: &str) -> Vec<&str> {
+        let named = self.set_of(task).named.iter().map(|configured| configured.entry.id.as_str());
+        named.filter(|other| *other != id).collect()
+    }
+
     fn of_kind(&self, task: &Task) -> &ConfiguredModel {
         let set = self.set_of(task);
         // What it was widened to is not what the file is about.

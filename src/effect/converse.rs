@@ -327,7 +327,7 @@ impl Conversations {
             return Err(Trouble::Later { sentence, after_ms: Some(0) });
         }
         let (unspent, fallback) = (!error.may_cost(), error.fallback());
-        let trouble = trouble(error);
+        let trouble = self.models.explained(task, configured, trouble(error));
         if let Some(why) = fallback.filter(|_| !asking.alone) {
             return Ok(ModelOutcome::FallBack(why, trouble));
         }

@@ -36,6 +36,7 @@ mod policy;
 mod posts;
 mod publish;
 mod pull_review;
+mod refused;
 mod reply;
 mod repository;
 mod review;

@@ -5,7 +5,7 @@ use super::configured_model::{ConfiguredModel, ConfiguredModels};
 use crate::config::process::{Model, ModelStyle};
 use crate::engine::probe::{self, Tries};
 use crate::engine::style::{Style, files};
-use crate::engine::turn::{KEY_ADVICE, TEMPLATE_ADVICE};
+use crate::engine::turn::advice;
 use crate::llm::{ModelError, Silent};
 use crate::trouble::Trouble;
 use domain::{Task, TaskKind};
@@ -57,17 +57,24 @@ impl ConfiguredModels {
         self.state_dir.join(name)
     }
 
-    /// The task's style: that of its first model, or if the trial calls of that one fail now, that of the first whose calls succeed.
+    /// The task's style: that of its first model, or if the trial calls of that one fail now, that of the first whose calls succeed, of
+    /// its fallbacks and of the model that a person named since.
     pub(super) async fn style(&self, task: &Task) -> Result<Style, Trouble> {
         if !files::fits(task.kind) {
             return Ok(Style::Tools);
         }
         let mut first = None;
-        for configured in self.first(task).each() {
+        let mut models = self.first(task).each();
+        for other in self.of(task).each() {
+            if models.iter().all(|known| known.entry.id != other.entry.id) {
+                models.push(other);
+            }
+        }
+        for configured in models {
             // Concurrent tasks wait for the same trial calls.
             match configured.style.get_or_try_init(|| self.chosen(configured)).await {
                 Ok(style) => return Ok(*style),
-                Err(trouble) => first = first.or(Some(trouble)),
+                Err(trouble) => first = first.or(Some(self.explained(task, configured, trouble))),
             }
         }
         Err(first.unwrap_or_else(|| Trouble::blocked("no model is configured for this task")))
@@ -85,18 +92,12 @@ impl ConfiguredModels {
         let tries = probe::probe(configured.model.as_ref(), configured.engine.spoken, &Silent).await;
         let tries = tries.map_err(|error| {
             let sentence = format!("the model could not be tried out: {error}");
-            match error {
-                ModelError::Unauthorized(_) => Trouble::blocked(format!("{sentence}. {KEY_ADVICE}")),
-                ModelError::Template(_) => {
-                    Trouble::blocked(format!("{sentence}. {TEMPLATE_ADVICE}, and restart the bot"))
+            match advice(&error) {
+                Some(advice) => Trouble::blocked(format!("{sentence}. {advice}")),
+                None if error == ModelError::ContextFull => {
+                    Trouble::blocked(format!("{sentence}. Start its server with a larger window"))
                 }
-                ModelError::BadRequest(_) => Trouble::blocked(format!("{sentence}. Check the model's settings")),
-                ModelError::RateLimited { .. }
-                | ModelError::Unavailable(_)
-                | ModelError::Lost(_)
-                | ModelError::Malformed(_)
-                | ModelError::TooLong { .. }
-                | ModelError::ContextFull => Trouble::later(sentence),
+                None => Trouble::later(sentence),
             }
         })?;
         let style = tries.style();

@@ -44,8 +44,13 @@ pub async fn probe(model: &dyn Model, spoken: bool, deltas: &dyn Deltas) -> Resu
     let mut tries = Tries { read: false, edit: false, check: false };
     let mut turns = vec![Turn::User { text: TASK.to_owned() }];
     let first = match step(model, &turns, spoken, deltas).await {
-        // A server that does not support tools refuses the request. A wrong model name is refused too, but then so is the plain request.
-        Err(ModelError::BadRequest(_) | ModelError::Template(_)) if model.presence().await.is_ok() => Vec::new(),
+        // A server that does not support tools refuses the request, not always in words that are known for it. A wrong model name may be
+        // refused in unknown words too, but then so is the plain request.
+        Err(ModelError::BadRequest(_) | ModelError::NoTools(_) | ModelError::Template(_))
+            if model.presence().await.is_ok() =>
+        {
+            Vec::new()
+        }
         other => other?,
     };
     tries.read = first.iter().any(reads);

@@ -21,7 +21,18 @@ pub const TEMPLATE_ADVICE: &str = "Start its server with a template that knows t
     `--chat-template-file`), or set `style = \"files\"` for it";
 
 /// Advice if a server refuses the key; without a full stop.
-pub const KEY_ADVICE: &str = "Put a valid key into the model's key file, and restart the bot";
+const KEY_ADVICE: &str = "Put a valid key into the model's key file, and restart the bot";
+
+/// Advice if a server has no model of the configured name; without a full stop.
+const NAME_ADVICE: &str = "Put a model of this name on its server; or set `name` in its entry to one that the server has, as it spells it, \
+    and restart the bot";
+
+/// Advice if a server takes no tools; without a full stop.
+const TOOLS_ADVICE: &str = "Set `name` in its entry to a model that knows tools, or `style = \"files\"` for tasks that change files, \
+    and restart the bot";
+
+/// Advice if a server refuses a request in words that are not known; without a full stop.
+const REQUEST_ADVICE: &str = "Check `name`, `base_url` and the key in its entry, and restart the bot after a change";
 
 /// A call that fits.
 #[derive(Debug, Clone, PartialEq)]
@@ -262,6 +273,29 @@ fn counted(ready: &Ready, response: &ModelResponse) -> llm::Usage {
     llm::Usage { input: ready.prompt_tokens, output, ..llm::Usage::default() }
 }
 
+/// What a person can do about a refusal, without a full stop; none where it may pass by itself, or is about the window.
+pub fn advice(error: &ModelError) -> Option<String> {
+    match error {
+        ModelError::Unauthorized(_) => Some(KEY_ADVICE.to_owned()),
+        ModelError::Template(_) => Some(format!("{TEMPLATE_ADVICE}, and restart the bot")),
+        ModelError::NoModel(_) => Some(NAME_ADVICE.to_owned()),
+        ModelError::NoTools(_) => Some(TOOLS_ADVICE.to_owned()),
+        ModelError::BadRequest(_) => Some(REQUEST_ADVICE.to_owned()),
+        ModelError::RateLimited { .. }
+        | ModelError::Unavailable(_)
+        | ModelError::Lost(_)
+        | ModelError::ContextFull
+        | ModelError::Malformed(_)
+        | ModelError::TooLong { .. } => None,
+    }
+}
+
+/// A refusal that a person must act on.
+fn blocked(error: &ModelError) -> Failure {
+    let advice = advice(error).map(|advice| format!(". {advice}")).unwrap_or_default();
+    Failure::Blocked { sentence: format!("{error}{advice}") }
+}
+
 /// `pictured`: whether the request has pictures; `context_tokens`: the window that is configured for the model.
 fn failed(error: RetryError, pictured: bool, context_tokens: u64) -> TurnError {
     let (error, tries) = match error {
@@ -280,18 +314,10 @@ fn failed(error: RetryError, pictured: bool, context_tokens: u64) -> TurnError {
             TurnError::Later { sentence, after_ms: None, may_cost, fallback: None }
         }
         ModelError::ContextFull => TurnError::Failed(Failure::ContextFull { context_tokens: Some(context_tokens) }),
-        ModelError::Unauthorized(_) => {
-            let sentence = format!("{error}. {KEY_ADVICE}");
-            TurnError::Refused(Failure::Blocked { sentence })
-        }
-        ModelError::Template(_) => {
-            let sentence = format!("{error}. {TEMPLATE_ADVICE}, and restart the bot");
-            TurnError::Failed(Failure::Blocked { sentence })
-        }
+        ModelError::Unauthorized(_) => TurnError::Refused(blocked(&error)),
         ModelError::BadRequest(_) if pictured => TurnError::Pictures(sentence),
-        ModelError::BadRequest(_) => {
-            let sentence = format!("{error}. Check the model's settings");
-            TurnError::Failed(Failure::Blocked { sentence })
+        ModelError::Template(_) | ModelError::NoModel(_) | ModelError::NoTools(_) | ModelError::BadRequest(_) => {
+            TurnError::Failed(blocked(&error))
         }
     }
 }

@@ -61,6 +61,27 @@ async fn errors_say_who_must_act() {
 }
 
 #[test]
+fn a_refusal_that_lasts_says_what_to_do() {
+    for (error, act) in [
+        (ModelError::NoModel("HTTP 404, gone".into()), "set `name` in its entry to one that the server has"),
+        (ModelError::NoTools("HTTP 400, no tools".into()), "to a model that knows tools"),
+        (ModelError::BadRequest("HTTP 404".into()), "Check `name`, `base_url` and the key"),
+        (ModelError::Template("HTTP 500".into()), "`--chat-template-file`"),
+    ] {
+        let words = format!("{error}. ");
+        let TurnError::Failed(Failure::Blocked { sentence }) =
+            failed(RetryError::Failed { error, tries: 1 }, false, 1000)
+        else {
+            panic!("{words}")
+        };
+        assert!(sentence.starts_with(&words) && sentence.contains(act), "{sentence}");
+        assert!(sentence.contains("restart the bot"), "{sentence}");
+    }
+    let passes = advice(&ModelError::Unavailable("away".into())).or(advice(&ModelError::ContextFull));
+    assert_eq!(passes, None);
+}
+
+#[test]
 fn a_full_context_and_an_empty_budget_are_seen_before_sending() {
     let script = "[[turn]]\ntext = 'x'";
     let full = prepare(&task(Budget::default()), &[], Style::Tools, &config(), &model(script, 1000)).unwrap_err();

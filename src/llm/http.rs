@@ -290,6 +290,8 @@ impl Endpoint {
             ModelError::Lost(text) => ModelError::Lost(deltas_out(text)),
             ModelError::Unauthorized(text) => ModelError::Unauthorized(deltas_out(text)),
             ModelError::Template(text) => ModelError::Template(deltas_out(text)),
+            ModelError::NoModel(text) => ModelError::NoModel(deltas_out(text)),
+            ModelError::NoTools(text) => ModelError::NoTools(deltas_out(text)),
             ModelError::BadRequest(text) => ModelError::BadRequest(deltas_out(text)),
             ModelError::Malformed(text) => ModelError::Malformed(deltas_out(text)),
             other @ (ModelError::RateLimited { .. } | ModelError::ContextFull | ModelError::TooLong { .. }) => other,

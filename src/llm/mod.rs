@@ -359,7 +359,13 @@ pub enum ModelError {
     /// The server's chat template takes no conversation of this shape (a role it doesn't know, an order it doesn't bear). A person must act.
     #[error("the model's chat template refuses the conversation: {0}")]
     Template(String),
-    /// The server refuses the request itself: wrong model name, wrong address, wrong shape. A person must act.
+    /// The server has no model of the name that was asked for. A person must act.
+    #[error("the model's server has no such model: {0}")]
+    NoModel(String),
+    /// The server takes no tools for this model, which may still answer without. A person must act.
+    #[error("the model's server takes no tools for it: {0}")]
+    NoTools(String),
+    /// The server refuses the request itself: wrong address, wrong shape. A person must act.
     #[error("the model's server refused the request: {0}")]
     BadRequest(String),
     /// The answer isn't one: no JSON, or without a message. It may have been charged, as a lost one.

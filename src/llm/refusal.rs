@@ -33,8 +33,10 @@ pub(super) fn classify(status: StatusCode, headers: &HeaderMap, body: &str) -> M
         413 => ModelError::ContextFull,
         _ if is_overflow(&code, &text) => ModelError::ContextFull,
         400 | 422 | 500 if is_of_the_template(&text) => ModelError::Template(shown),
+        400 | 404 | 422 if is_of_tools(&text) => ModelError::NoTools(shown),
         401 | 403 => ModelError::Unauthorized(shown),
         400 if code.contains("api_key_invalid") => ModelError::Unauthorized(shown),
+        400 | 404 | 422 if is_of_the_name(status, &code, &text) => ModelError::NoModel(shown),
         503 if retry_after_ms.is_some() => ModelError::RateLimited { retry_after_ms },
         408 | 409 | 425 | 500..=599 => ModelError::Unavailable(shown),
         300..=399 => {
@@ -80,6 +82,33 @@ fn is_of_the_template(text: &str) -> bool {
     ];
     let text = text.to_lowercase();
     WORDS.iter().any(|word| text.contains(word))
+}
+
+/// The words by which servers say that a model knows no tools: Ollama, OpenRouter, vLLM, Groq, DeepSeek. One that speaks of streams may take
+/// tools without.
+fn is_of_tools(text: &str) -> bool {
+    const WORDS: [&str; 6] = [
+        "does not support tools",
+        "support tool use",
+        "requires --enable-auto-tool-choice",
+        "tool calling` is not supported",
+        "tool calling is not supported",
+        "does not support function calling",
+    ];
+    let text = text.to_lowercase();
+    WORDS.iter().any(|word| text.contains(word)) && !text.contains("stream")
+}
+
+/// Whether a refusal is about the model's name: by OpenAI's and Groq's codes, by the words of OpenRouter, DeepSeek and LiteLLM, and of any
+/// other server where it finds something missing that is a model. One that speaks of the address means that.
+fn is_of_the_name(status: StatusCode, code: &str, text: &str) -> bool {
+    const CODES: [&str; 2] = ["model_not_found", "model_decommissioned"];
+    const WORDS: [&str; 4] = ["not a valid model", "model not exist", "invalid model name", "model not found"];
+    let text = text.to_lowercase();
+    let missing = status == StatusCode::NOT_FOUND || code.contains("not_found_error");
+    CODES.iter().any(|known| code.contains(known))
+        || WORDS.iter().any(|word| text.contains(word))
+        || missing && text.contains("model") && !text.contains("url")
 }
 
 /// An error's machine-readable names, joined: `error.code`, `error.type`, `error.status`, `code`, `type`, and Google's reasons.

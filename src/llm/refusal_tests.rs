@@ -42,6 +42,55 @@ fn refusals_of_the_key_and_of_money_need_a_person() {
 }
 
 #[test]
+fn a_model_that_is_not_there_is_told_from_an_address_that_is_not() {
+    for (status, body) in [
+        (
+            404,
+            r#"{"error":{"message":"The model `x` does not exist or you do not have access to it.","code":"model_not_found"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"The requested model 'x' does not exist.","param":"model","code":"model_not_found"}}"#,
+        ),
+        (404, r#"{"type":"error","error":{"type":"not_found_error","message":"model: x"}}"#),
+        (404, r#"{"error":"model \"x\" not found, try pulling it first"}"#),
+        (
+            404,
+            r#"{"error":{"code":404,"message":"models/x is not found for API version v1beta","status":"NOT_FOUND"}}"#,
+        ),
+        (400, r#"{"error":{"message":"x is not a valid model ID","code":400}}"#),
+    ] {
+        assert!(matches!(of(status, body), ModelError::NoModel(t) if t.contains('x')), "{body}");
+    }
+    for body in [
+        r#"{"detail":"Not Found"}"#,
+        "<html>404 Not Found</html>",
+        r#"{"error":{"message":"Invalid URL (POST /v2/models)","type":"invalid_request_error"}}"#,
+    ] {
+        assert!(
+            matches!(of(404, body), ModelError::BadRequest(t) if t.ends_with("check base_url and the model's name"))
+        );
+    }
+    assert!(matches!(of(403, r#"{"error":{"code":"model_not_found"}}"#), ModelError::Unauthorized(_)));
+}
+
+#[test]
+fn a_model_without_tools_is_known_by_its_servers_words() {
+    for (status, body) in [
+        (400, r#"{"error":{"message":"registry.ollama.ai/library/x does not support tools"}}"#),
+        (404, r#"{"error":{"message":"No endpoints found that support tool use.","code":404}}"#),
+        (
+            400,
+            r#"{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"}"#,
+        ),
+    ] {
+        assert!(matches!(of(status, body), ModelError::NoTools(_)), "{body}");
+    }
+    let streamed = r#"{"error":{"message":"x does not support tools in a stream"}}"#;
+    assert!(matches!(of(400, streamed), ModelError::BadRequest(_)));
+}
+
+#[test]
 fn what_passes_by_itself_is_turned_away() {
     for status in [408, 429, 500, 502, 503, 504, 529] {
         assert!(of(status, "x").is_turned_away(), "{status}");

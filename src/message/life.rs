@@ -11,6 +11,8 @@ const MAX_ANSWER: usize = 24_000;
 /// The same where the host has found much by itself.
 const LEAST_ANSWER: usize = 12_000;
 pub(super) const MAX_REASON: usize = 600;
+/// The most characters shown of what has to be done first: a server's own words and what to do about them.
+const MAX_BLOCKED: usize = 1_500;
 /// The most characters shown of the agent's plan in a pause.
 const MAX_PLAN: usize = 4_000;
 
@@ -241,7 +243,7 @@ pub(super) fn pause_reason(reason: &PauseReason) -> String {
         ),
         PauseReason::Blocked { sentence } => format!(
             "Something has to be done first: {}. Then write `/resume`; or end the task with `/stop`.",
-            prose(sentence, MAX_REASON).trim_end_matches('.')
+            prose(sentence, MAX_BLOCKED).trim_end_matches('.')
         ),
     }
 }

@@ -105,12 +105,12 @@ async fn the_doctor_names_a_missing_model_a_refused_key_and_one_without_tools() 
             windowless,
             "32768 tokens of context_tokens was not checked. `caisson model check --window` does",
         ),
-        (toolless, "style = \"tools\"\n", look, "it cannot call tools: the model's server refused the request"),
+        (toolless, "style = \"tools\"\n", look, "it cannot call tools: the model's server takes no tools for it"),
         (
             toolless,
             "",
             look,
-            "it takes no tools (the model's server refused the request: HTTP 400, coder does not support tools)",
+            "it takes no tools (the model's server takes no tools for it: HTTP 400, coder does not support tools)",
         ),
     ] {
         let vendor = Vendor::start(check, replies()).await;

@@ -153,8 +153,10 @@ async fn answers_that_are_none_are_named() {
     let inside = Reply::ok(json!({ "error": { "code": 429, "message": "upstream is busy" } }));
     assert!(matches!(error_of(inside).await, ModelError::RateLimited { .. }));
     let model = Reply::status(404, json!({ "error": "model 'x' not found" }));
+    assert_eq!(error_of(model).await, ModelError::NoModel("HTTP 404, model 'x' not found".into()));
+    let nothing = Reply::status(404, json!({ "detail": "Not Found" }));
     assert!(
-        matches!(error_of(model).await, ModelError::BadRequest(t) if t.contains("check base_url and the model's name"))
+        matches!(error_of(nothing).await, ModelError::BadRequest(t) if t.contains("check base_url and the model's name"))
     );
 }
 

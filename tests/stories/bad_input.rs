@@ -1,5 +1,6 @@
 //! Bad input that is named on the issue in words a person can act on: rules of 1 MB and a refused key. A check command that does not exist
-//! is in `base.rs`; models, windows and prices, which `caisson doctor` names, are in `tests/providers/measured.rs` and `refusals.rs`.
+//! is in `base.rs`; a model that is missing, takes no tools or has a smaller window in `missing_models.rs`; what `caisson doctor` names of
+//! models, windows and prices in `tests/providers/measured.rs` and `refusals.rs`.
 
 use crate::world::{REPO, World};
 use domain::Event;

@@ -57,6 +57,7 @@ mod long;
 mod losses;
 mod lost;
 mod merge;
+mod missing_models;
 mod models;
 mod money;
 mod orders;

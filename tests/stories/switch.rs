@@ -1,7 +1,7 @@
 //! A model that can be made unavailable, may have a price, and records its requests.
 
 use async_trait::async_trait;
-use caisson::llm::{Deltas, Facts, Model, ModelError, ModelRequest, ModelResponse, Price};
+use caisson::llm::{Deltas, Facts, Model, ModelError, ModelRequest, ModelResponse, Presence, Price};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -53,6 +53,10 @@ impl Model for Switched {
 
     fn price(&self) -> Price {
         *self.away.1.lock().expect("whole")
+    }
+
+    async fn presence(&self) -> Result<Presence, ModelError> {
+        self.model.presence().await
     }
 
     async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {

@@ -158,10 +158,10 @@ async fn template(entry: &Entry, model: &dyn Model) -> Option<Finding> {
             Some(Finding::Note(format!("{error}; so it works in the style files")))
         }
         // It answered a request without tools just before.
-        Ok(Err(error @ ModelError::BadRequest(_))) if without => {
+        Ok(Err(error @ (ModelError::BadRequest(_) | ModelError::NoTools(_)))) if without => {
             Some(Finding::Note(format!("it takes no tools ({error}); so it works in the style files")))
         }
-        Ok(Err(error @ ModelError::BadRequest(_))) => {
+        Ok(Err(error @ (ModelError::BadRequest(_) | ModelError::NoTools(_)))) => {
             let hint = "set style = \"text\" or style = \"files\" for it, or take a model that knows tools".to_owned();
             Some(Finding::Fault { found: format!("it cannot call tools: {error}"), hint })
         }
@@ -172,11 +172,15 @@ async fn template(entry: &Entry, model: &dyn Model) -> Option<Finding> {
 
 /// The finding that the server has no model of this name, if its refusal says so.
 fn missing(entry: &Entry, error: &ModelError) -> Option<Finding> {
-    let ModelError::BadRequest(text) = error else { return None };
+    let (text, certain) = match error {
+        ModelError::NoModel(text) => (text, true),
+        ModelError::BadRequest(text) => (text, false),
+        _ => return None,
+    };
     // The rest of the text is ours.
     let theirs = text.split("; check base_url").next().unwrap_or_default();
-    let of_the_model = theirs.to_lowercase().contains("model") || theirs.contains(&entry.name);
-    (theirs.starts_with("HTTP 404") && of_the_model).then(|| Finding::Fault {
+    let of_the_model = theirs.starts_with("HTTP 404") && theirs.contains(&entry.name);
+    (certain || of_the_model).then(|| Finding::Fault {
         found: format!("its server has no model {}: {theirs}", entry.name),
         hint: "set name to a model that the server has, as it spells it".to_owned(),
     })
@@ -187,6 +191,8 @@ pub fn refused(error: &ModelError) -> Finding {
     let hint = match error {
         ModelError::Template(_) => TEMPLATE_ADVICE,
         ModelError::Unauthorized(_) => "put a valid key into the file that key_file names",
+        ModelError::NoModel(_) => "set name to a model that the server has, as it spells it",
+        ModelError::NoTools(_) => "set style = \"text\" or style = \"files\" for it, or take a model that knows tools",
         ModelError::RateLimited { .. } => "try again later",
         ModelError::Unavailable(_) | ModelError::Lost(_) => "check base_url, and whether its server runs",
         ModelError::ContextFull => "its window does not hold one sentence: start its server with more",
