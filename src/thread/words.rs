@@ -426,7 +426,11 @@ mod tests {
             assert_eq!(of(state, "Fine.", &["/stop"]), Some(Verb::Stop), "{state:?}");
             assert_eq!(of(state, "/pause", &["rename it"]), Some(Verb::Pause), "{state:?}");
             let question = "a.py, line 3: Why, @caisson?".to_owned();
-            assert_eq!(of(state, "Nearly.", &["Why, @caisson?", "rename it"]), Some(Verb::Ask { question }), "{state:?}");
+            assert_eq!(
+                of(state, "Nearly.", &["Why, @caisson?", "rename it"]),
+                Some(Verb::Ask { question }),
+                "{state:?}"
+            );
         }
         assert_eq!(of(ReviewState::Dismissed, "/stop", &[]), None);
     }
