@@ -201,6 +201,11 @@ impl Task {
         self.kind.of_a_pull() || self.request.as_ref().is_some_and(|request| request.pull.is_some())
     }
 
+    /// The number of the person's pull request that it reads, where it was asked for.
+    pub fn persons_pull(&self) -> Option<u64> {
+        self.request.as_ref().filter(|request| request.pull.is_some()).map(|request| request.issue)
+    }
+
     /// Actions that it may take until the next checkpoint, or until a read-only task must answer.
     pub fn every(&self) -> u8 {
         if self.kind.reads_only() {

@@ -12,6 +12,7 @@ mod mend;
 mod remove;
 mod rotate;
 mod secret;
+mod set_aside;
 mod set_branch;
 mod shown;
 mod source;

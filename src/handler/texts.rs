@@ -7,7 +7,7 @@ use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::{Comment, Issue, RepoRef, Review, ReviewComment, ReviewState, own_remarks};
 use crate::thread::words;
-use crate::thread::{decision_key, reply_source};
+use crate::thread::{bare_key, decision_key, reply_source};
 use crate::trouble::Trouble;
 use domain::{Source, Verb};
 
@@ -118,7 +118,7 @@ impl Reader {
         since: i64,
     ) -> Result<Vec<words::OnLine>, Trouble> {
         let key = decision_key(&Source::Review(review.id));
-        let bare = format!("lines:{}", review.id);
+        let bare = bare_key(review.id);
         if review.comments == 0
             || !given(review)
             || review.submitted_at < since

@@ -10,7 +10,7 @@ use crate::command::{Who, spec};
 use crate::config::process::Repository;
 use crate::forge::Issue;
 use crate::message::{self, About, NotReviewed};
-use crate::thread::{SLACK_MS, words};
+use crate::thread::{SLACK_MS, beside_key, words};
 use crate::trouble::Trouble;
 use domain::{Access, End, Event, Task, TaskId, TaskKind, Verb};
 use std::collections::HashMap;
@@ -141,6 +141,10 @@ impl Reader {
         text: &Text,
         key: &str,
     ) -> Result<(), Trouble> {
+        // Told by a task that has ended since, before it took up the text itself.
+        if self.store.knows_input(&beside_key(key)).await? {
+            return Ok(());
+        }
         // The key of the text itself belongs to its own command.
         let own = if matches!(text.verb, Verb::Say { .. }) { key.to_owned() } else { format!("{key}~lines") };
         let answer = message::left_in_lines(&text.author.login, &text.left);

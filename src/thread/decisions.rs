@@ -4,6 +4,7 @@ use super::by_name::by_name;
 use super::groups::Admission;
 use super::hosts::began;
 use super::inline::{left, with_command};
+use super::persons::{command_alone, is_earlier};
 use super::read::{Thread, counts_in_part};
 use super::{Threads, words};
 use crate::config::process::Repository;
@@ -137,9 +138,9 @@ impl Threads {
                 before = before.min(reply.id);
                 continue;
             }
-            found.push((reply.id, self.of_reply(entry, task.pull, reply, &mut rights).await.map(Some)));
+            found.push((reply.id, self.of_reply(entry, task, reply, &mut rights).await.map(Some)));
         }
-        for review in thread.reviews.iter().filter(|r| self.counts(&r.author)) {
+        for review in thread.reviews.iter().filter(|r| self.review_counts(r, task, since)) {
             let source = Source::Review(review.id);
             if self.is_open(&source, only).await? {
                 found.push((review.number, self.of_review(entry, task, review, &mut rights).await));
@@ -150,12 +151,20 @@ impl Threads {
         Ok(found)
     }
 
+    /// Whether this review is read. Of one from before the task began its text alone, since no inline comment outlasts that.
+    fn review_counts(&self, review: &Review, task: &Task, since: i64) -> bool {
+        let outlasts = || review.comments == 0 && review.submitted_at >= since;
+        let earlier = is_earlier(review, task);
+        self.counts(&review.author) && (!earlier || outlasts() && is_for_any(&of_text(review), &review.body))
+    }
+
     /// Since when texts count here that were written before the task began, in the forge's milliseconds; where there are none that could,
     /// nothing is asked.
     async fn counts_since(&self, key: &str, thread: &Thread, began: i64) -> Result<i64, Trouble> {
         let of_issue = thread.issue.iter().map(|issue| (words::text(&issue.body, &issue.author.login), &issue.body));
+        let of_reviews = thread.reviews.iter().filter(|r| r.number <= began).map(|r| (of_text(r), &r.body));
         let older = thread.comments.iter().filter(|c| c.id <= began).map(|c| (words::comment(c), &c.body));
-        if !older.chain(of_issue).any(|(verb, text)| is_for_any(&verb, text)) {
+        if !older.chain(of_issue).chain(of_reviews).any(|(verb, text)| is_for_any(&verb, text)) {
             return Ok(i64::MAX);
         }
         Ok(self.store.watermark(&first(key)).await?.map_or(i64::MAX, |at| at - SLACK_MS))
@@ -324,24 +333,31 @@ impl Threads {
         review: &Review,
         rights: &mut HashMap<i64, Access>,
     ) -> Result<Option<FoundDecision>, Trouble> {
-        let pull = task.pull;
-        let inline = match pull {
-            Some(pull) if review.comments > 0 => {
-                self.forge.review_comments(&self.place(entry)?, pull, review.id).await?
-            }
-            _ => Vec::new(),
+        let persons = task.persons_pull();
+        let inline = self.inline_of(entry, task, review).await?;
+        let verb = match persons {
+            Some(_) => words::review_of_a_persons(review, &inline, &self.me.login),
+            None => words::review(review, &inline, self.asked_as(task)),
         };
-        let Some(verb) = words::review(review, &inline, self.asked_as(task)) else { return Ok(None) };
+        let Some(mut verb) = verb else { return Ok(None) };
         let own = own_remarks(review, &inline);
         let left = left(&own, &verb);
+        let earlier = is_earlier(review, task);
+        if persons.is_some() && !earlier && left.is_empty() && matches!(verb, Verb::Say { .. }) {
+            self.note_bare(entry, review).await?;
+            return Ok(None);
+        }
+        let who = (words::account(&review.author), self.right(entry, &review.author, rights).await?);
+        if persons.is_some() {
+            verb = command_alone(if earlier { as_older(verb) } else { verb }, &own, who.1);
+        }
         let remarks = match &verb {
             // Holding back does not depend on a remark that gives no command; any other verb may have been another one before an edit.
             Verb::Stop | Verb::Pause => with_command(&own),
             _ => own,
         };
-        let who = (words::account(&review.author), self.right(entry, &review.author, rights).await?);
         let decision = Decision {
-            thread: pull,
+            thread: task.pull.or(persons),
             at: review.submitted_at,
             commit: Commit::parse(&review.commit).ok(),
             text_hash: review_hash(review, &inline),
@@ -355,15 +371,18 @@ impl Threads {
     async fn of_reply(
         &self,
         entry: &Repository,
-        pull: Option<u64>,
+        task: &Task,
         reply: &ReviewComment,
         rights: &mut HashMap<i64, Access>,
     ) -> Result<FoundDecision, Trouble> {
-        let verb = words::reply(reply, &self.me.login);
+        let (mut verb, persons) = (words::reply(reply, &self.me.login), task.persons_pull());
         let left = left(&[reply], &verb);
         let who = (words::account(&reply.author), self.right(entry, &reply.author, rights).await?);
+        if persons.is_some() {
+            verb = command_alone(verb, &[reply], who.1);
+        }
         let decision = Decision {
-            thread: pull,
+            thread: task.pull.or(persons),
             at: reply.created_at,
             text_hash: text_hash(&reply.body),
             edited: self.reply_edited(entry, (reply.id, &reply.body), reply.updated_at != reply.created_at).await?,
@@ -384,6 +403,11 @@ impl Threads {
 /// back.
 fn is_for_any(verb: &Verb, text: &str) -> bool {
     verb.is_apart() || words::every_host(text).iter().any(|verb| matches!(verb, Verb::Deny { .. }))
+}
+
+/// The verb of a review's text alone.
+fn of_text(review: &Review) -> Verb {
+    words::text(&review.body, &review.author.login)
 }
 
 /// What a text from before the task is read as: its own command is for no task at work, but for what is carried out beside one.

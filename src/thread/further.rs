@@ -165,7 +165,7 @@ fn both(text: &str, done: &Verb) -> Vec<FurtherCommand> {
 }
 
 /// Key of the answer to the further commands of the text with this key.
-pub(super) fn beside_key(key: &str) -> String {
+pub fn beside_key(key: &str) -> String {
     format!("{key}?")
 }
 

@@ -15,9 +15,14 @@ pub(super) fn began(task: &Task) -> i64 {
     task.request.as_ref().map_or(0, |request| request.number)
 }
 
-/// Whether the text of this decision, an issue's or a comment's, was written before the task began.
+/// Whether the text of this decision was written before the task began: an issue's, a comment's, or a review's of a person's pull request.
 pub(super) fn is_older(decision: &Decision, task: &Task) -> bool {
-    matches!(decision.source, Source::Issue(_) | Source::Comment(_)) && decision.number <= began(task)
+    let may_be = match decision.source {
+        Source::Issue(_) | Source::Comment(_) => true,
+        Source::Review(_) => task.persons_pull().is_some(),
+        Source::Reply { .. } | Source::Change(_) => false,
+    };
+    may_be && decision.number <= began(task)
 }
 
 fn decided(input: &Input) -> Option<&Decision> {

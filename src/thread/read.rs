@@ -11,7 +11,7 @@ use domain::{Source, Task, Verb};
 pub struct Thread {
     pub(super) comments: Vec<Comment>,
     pub(super) reviews: Vec<Review>,
-    /// People's replies on lines, those among them that were not taken up yet.
+    /// People's replies on lines, those among them that were not taken up yet; on a person's pull request those with a command.
     pub(super) replies: Vec<ReviewComment>,
     /// Why some of these could not be read now.
     pub(super) unread: Option<ForgeError>,
@@ -141,12 +141,19 @@ impl Threads {
             reviews = part(what, given, &mut hidden)?;
             comments.extend(part(what, more, &mut hidden)?.unwrap_or_default());
         }
+        // It is not the task's own: that it is closed is seen by its issue, and its head is pinned.
+        let persons = task.persons_pull();
+        if let Some(number) = persons {
+            reviews = part(Part::Pull(number), self.forge.reviews(at, number).await, &mut hidden)?;
+        }
         let (reviewed, reviews) = (reviews.is_some(), reviews.unwrap_or_default());
         let again: Vec<i64> = again.iter().filter_map(review_of).collect();
         let mut replies = Replies::default();
         if let Some(pull) = &pull {
             let place = (at, pull.number, pull.updated_at);
             replies = self.replies(place, &reviews, |reply| reply.created_at >= since, &again).await?;
+        } else if let (Some(number), Some(issue)) = (persons, &issue) {
+            replies = self.replies_with_command(task, (at, number, issue.updated_at), &reviews, &again).await?;
         }
         if let Some(moved @ ForgeError::Moved(_)) = replies.failed {
             return Err(moved.into());

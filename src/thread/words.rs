@@ -138,6 +138,26 @@ pub(crate) fn review(review: &Review, inline: &[ReviewComment], bot: Option<&str
     })
 }
 
+/// The verb of a review of a person's pull request: its command, or the questions in it to the bot by this name; else it says nothing. Its
+/// state is about the person's work. None if it is not submitted or dismissed.
+pub(crate) fn review_of_a_persons(given: &Review, inline: &[ReviewComment], bot: &str) -> Option<Verb> {
+    if !matches!(given.state, ReviewState::Approved | ReviewState::RequestChanges | ReviewState::Comment) {
+        return None;
+    }
+    let as_comment = Review { state: ReviewState::Comment, ..given.clone() };
+    let verb = review(&as_comment, inline, None)?;
+    if !matches!(verb, Verb::Say { .. }) {
+        return Some(verb);
+    }
+    let of_line = |note: &ReviewComment| {
+        let question = by_name(&note.body, bot).filter(|_| inline::commands(&[note]).is_empty())?;
+        Some(inline::asked(note, &question))
+    };
+    let of_lines = own_remarks(given, inline).into_iter().filter_map(of_line);
+    let question = inline::together(by_name(&given.body, bot).into_iter().chain(of_lines));
+    Some(if question.is_empty() { Verb::Say { items: Vec::new() } } else { Verb::Ask { question } })
+}
+
 /// The question of a review that holds nothing but questions to the bot by its name, in its text and on lines.
 fn by_name_alone(review: &Review, own: &[&ReviewComment], bot: &str) -> Option<Verb> {
     let body = (!review.body.trim().is_empty()).then(|| only_asks(&review.body, bot));
@@ -393,6 +413,26 @@ mod tests {
         let verb = review(&given(ReviewState::Comment, "/revise use a set"), &[inline(7)], Some("caisson"));
         let Some(Verb::Changes { items }) = verb else { panic!("{verb:?}") };
         assert_eq!(items.iter().map(|item| item.line).collect::<Vec<_>>(), [None, Some(3)]);
+    }
+
+    #[test]
+    fn a_review_of_a_persons_pull_request_says_its_commands_alone() {
+        let of = |state: ReviewState, body: &str, notes: &[&str]| {
+            let notes: Vec<ReviewComment> = notes.iter().map(|text| line(text)).collect();
+            review_of_a_persons(&given(state, body), &notes, "caisson")
+        };
+        for state in [ReviewState::Comment, ReviewState::Approved, ReviewState::RequestChanges] {
+            assert_eq!(of(state, "Not so.", &["rename it"]), Some(Verb::Say { items: Vec::new() }), "{state:?}");
+            assert_eq!(of(state, "Fine.", &["/stop"]), Some(Verb::Stop), "{state:?}");
+            assert_eq!(of(state, "/pause", &["rename it"]), Some(Verb::Pause), "{state:?}");
+            let question = "a.py, line 3: Why, @caisson?".to_owned();
+            assert_eq!(
+                of(state, "Nearly.", &["Why, @caisson?", "rename it"]),
+                Some(Verb::Ask { question }),
+                "{state:?}"
+            );
+        }
+        assert_eq!(of(ReviewState::Dismissed, "/stop", &[]), None);
     }
 
     #[test]

@@ -127,6 +127,36 @@ async fn labels_the_default_branch_the_other_accounts_right_and_actions_are_set_
     assert!(!text.contains("changed:"), "{text}");
 }
 
+/// As `caisson repo sync --rewritten` leaves it that is killed between taking a rule away and putting it back, on a forge that wants it gone.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_that_was_taken_away_by_a_run_that_was_cut_off_stands_again_as_it_was() {
+    let shop = Shop::added().await;
+    let rule = format!("{REPO}/branch_protections/trunk");
+    shop.call("PATCH", &rule, json!({ "required_approvals": 3, "block_on_outdated_branch": true })).await;
+    let before = shop.call("GET", &rule, Value::Null).await;
+    let state = caisson::config::Process::load(&shop.home.config()).unwrap().state_dir;
+    std::fs::create_dir_all(state.join("rules")).unwrap();
+    let kept = state.join("rules/my-shop.json");
+    let (entry, _) = shop.home.entry().await;
+    let of = |repository: i64| json!({ "repository": repository, "branch": "trunk", "rule": before }).to_string();
+    std::fs::write(&kept, of(entry.id)).unwrap();
+    shop.call("DELETE", &rule, Value::Null).await;
+    shop.mended("trunk is not kept for caisson-sync", "the rule of trunk stands again as it was before");
+    assert_eq!(shop.call("GET", &rule, Value::Null).await, before);
+    assert!(!kept.exists());
+    // What was kept of another repository under this key, and where another rule stands by now, is not made.
+    for (id, there) in [(entry.id + 1, false), (entry.id, true)] {
+        std::fs::write(&kept, of(id)).unwrap();
+        shop.call("PATCH", &rule, json!({ "required_approvals": 1, "enable_push": false })).await;
+        if !there {
+            shop.call("DELETE", &rule, Value::Null).await;
+        }
+        shop.mended("trunk is not kept for caisson-sync", "trunk is kept for caisson-sync again");
+        assert_ne!(shop.call("GET", &rule, Value::Null).await["required_approvals"], 3);
+        assert!(!kept.exists());
+    }
+}
+
 /// Where the bot merges, which it does only in a repository that is no copy of another one.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_approval_that_a_merge_takes_is_required_again() {

@@ -221,6 +221,67 @@ async fn a_command_on_a_line_that_could_not_be_read_is_not_lost() {
     assert_eq!((begun.kind, begun.id), (TaskKind::Review, TaskId(1)));
 }
 
+fn remark(world: &World, (pull, head): (u64, &str), login: &str, body: &str, notes: &[(&str, i64, &str)]) {
+    world.forge.as_person(login).remark(REPO, pull, head, body, notes).expect("reviewed");
+}
+
+/// As a comment there: at once, and once. What a review says of the person's work is nothing to the task.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_in_a_review_is_taken_up_while_the_pull_request_is_read() {
+    let mut world = World::new(SCRIPT).await;
+    let (pull, head) = mended(&world).await;
+    let on = (pull, head.as_str());
+    world.model.set_away(true);
+    remark(&world, on, "alice", "/status", &[]);
+    world.until_said(pull, "no task belongs to this issue or pull request yet").await;
+    say(&world, pull, "/review look at parse");
+    world.until_state("running").await;
+    world.bob().request_changes(REPO, pull, &head, "Not so.", &[("semver.py", 6, "rename it")]).expect("reviewed");
+    remark(&world, on, "alice", "Nearly.", &[("semver.py", 6, "a set, please")]);
+    remark(&world, on, "bob", "", &[("semver.py", 6, "/review")]);
+    world.until_said(pull, "`bob`: `/review` is for").await;
+    remark(&world, on, "alice", "Fine.", &[("semver.py", 2, "/explain all")]);
+    world.until_said(pull, "not carried out: `/explain`").await;
+    // Killed when its answer stands and that is not noted yet.
+    let (met, reached) = channel();
+    let mut left = true;
+    world.cuts.set(move |row, boundary| {
+        let here = left && boundary == Boundary::Done && row.effect.kind() == "comment";
+        left &= !here;
+        here && met.send(()).is_ok()
+    });
+    remark(&world, on, "alice", "/review", &[]);
+    let end = Instant::now() + Duration::from_secs(60);
+    while reached.try_recv().is_err() {
+        assert!(Instant::now() < end, "no answer: {:#?}", world.said(pull).await);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    world.kill();
+    remark(&world, on, "alice", "/status", &[]);
+    world.start().await;
+    world.until_said(pull, "| asked by |").await;
+    remark(&world, on, "alice", "Enough.", &[("semver.py", 6, "/stop")]);
+    world.until_state("cancelled").await;
+    world.settled().await;
+    world.read_now().await.expect("read");
+    world.heard(pull).await;
+    let said = world.said(pull).await;
+    for (words, times) in [
+        ("no task belongs to this issue", 1),
+        ("`bob`: `/review` is for", 1),
+        ("not carried out: `/explain`", 1),
+        ("already reading this pull request", 1),
+        // The second is what was asked last, of the task that has ended.
+        ("| asked by |", 2),
+    ] {
+        assert_eq!(said.iter().filter(|text| text.contains(words)).count(), times, "{words}: {said:#?}");
+    }
+    let log = world.log().await;
+    assert!(!log.iter().any(|event| matches!(event, Event::FeedbackGiven { .. })), "{log:#?}");
+    assert_eq!(world.store().tasks(5).await.expect("read").len(), 1);
+    world.nothing_left().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forks_head_is_read_and_chooses_nothing_of_how_it_is_read() {
     let script = SCRIPT.replacen("\"+def parse(text):\"", "\"+def parse(text):\", \"Use tabs.\"", 1);

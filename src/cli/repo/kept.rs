@@ -1,6 +1,7 @@
 //! What is held of the branches that are kept in step: only one account pushes to them, and the upstream has each.
 
 use super::Accounts;
+use super::set_aside::put_back;
 use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
@@ -10,8 +11,10 @@ use crate::message::plain_lines;
 use crate::upstream::{Synced, followed};
 use anyhow::Result;
 
-/// Has only the account that keeps in step push to each branch that is kept; where the bot merges, a merge takes a person's approval.
+/// Has only the account that keeps in step push to each branch that is kept; where the bot merges, a merge takes a person's approval. A rule
+/// that an earlier run took away comes first, since a plain one would stand in its place.
 pub(super) async fn protect(config: &Process, accounts: &Accounts, repo: &RepoRef, entry: &Entry) -> Result<()> {
+    put_back(&config.state_dir, &accounts.forge, repo, entry).await?;
     for branch in followed(entry)? {
         accounts.forge.ensure_protection(repo, branch.as_str(), &[&accounts.sync.login]).await?;
     }

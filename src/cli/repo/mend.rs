@@ -4,6 +4,7 @@
 //! off, as by `repo add`. Another repository that took over the name is never written to. Tests: `tests/setup/mend.rs`,
 //! `tests/setup/secret.rs`.
 
+use super::set_aside::put_back;
 use super::{Accounts, store_entry};
 use crate::bot::sealed;
 use crate::checkpoint::label::LABELS;
@@ -45,6 +46,9 @@ pub(super) async fn mend(
         said(format!("{} may write again", accounts.sync.login));
     }
     // After the right to write: the forge drops from a rule whoever may not.
+    if let Some(branch) = put_back(&config.state_dir, forge, &repo, entry).await? {
+        said(format!("the rule of {branch} stands again as it was before `caisson repo sync --rewritten` was cut off"));
+    }
     for (rule, account) in accounts.rules(entry)? {
         if !forge.is_protected(&repo, &rule, &[&account.login]).await? {
             forge.ensure_protection(&repo, &rule, &[&account.login]).await?;

@@ -2,6 +2,7 @@
 //! borrows objects from the bot's own, so that a running bot is not disturbed.
 
 use super::kept::protect;
+use super::set_aside::{keep, put_back};
 use super::{Accounts, store_entry};
 use crate::bot::sealed;
 use crate::cli::entries::{self, Entries};
@@ -139,19 +140,13 @@ pub(super) async fn sync_one(
     // From here to the end nothing breaks it off by a signal: the branch would stay open.
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
     let _caught: Vec<Signal> = kinds.into_iter().map(signal).collect::<std::io::Result<_>>()?;
-    let unlocked = accounts.forge.allow_force(repo, branch.as_str(), sync).await;
-    if let Ok(Unlocked::WithoutRule(_)) = &unlocked {
-        printer.warn(&format!("this version of the forge lets nobody replace a protected branch's history: {branch} is not protected until it was moved"));
-    }
-    let done = match &unlocked {
-        Ok(_) => copy.sync(Some((branch, commit))).await,
+    let done = match unlock(config, &accounts, (repo, entry), branch, printer).await {
+        Ok(()) => copy.sync(Some((branch, commit))).await,
         // The failed request may have been carried out.
-        Err(error) => Err(error.clone().into()),
+        Err(error) => Err(error),
     };
-    if let Ok(Unlocked::WithoutRule(rule)) = &unlocked
-        && let Err(error) = accounts.forge.make_rule(repo, rule).await
-    {
-        printer.warn(&format!("the rule of {branch} is made anew, without what else was set in it: {error}"));
+    if let Err(error) = put_back(&config.state_dir, &accounts.forge, repo, entry).await {
+        printer.warn(&format!("the rule of {branch} is made anew, without what else was set in it: {error:#}"));
     }
     // Restores the protection, whatever the result.
     let closed = accounts.forge.ensure_protection(repo, branch.as_str(), &[sync]).await;
@@ -162,6 +157,25 @@ pub(super) async fn sync_one(
         printer.warn("tasks that began from the old history keep their base; `/rebase` brings their work onto the new one, `/retry` begins them anew");
     }
     done
+}
+
+/// Lets the account that keeps in step replace this branch's history. A rule that has to go for that is kept before it goes.
+async fn unlock(
+    config: &Process,
+    accounts: &Accounts,
+    (repo, entry): (&RepoRef, &Entry),
+    branch: &Branch,
+    printer: &Printer,
+) -> Result<()> {
+    match accounts.forge.allow_force(repo, branch.as_str(), &accounts.sync.login).await? {
+        Unlocked::ByRule => {}
+        Unlocked::WithoutRule(rule) => {
+            printer.warn(&format!("this version of the forge lets nobody replace a protected branch's history: {branch} is not protected until it was moved"));
+            keep(&config.state_dir, entry, branch.as_str(), &rule)?;
+            accounts.forge.take_rule_away(repo, branch.as_str()).await;
+        }
+    }
+    Ok(())
 }
 
 /// Writes where the upstream is now into the store's entry, where that says something else. An entry of the file is its operator's.

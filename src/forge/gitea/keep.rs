@@ -234,7 +234,7 @@ impl Gitea {
     }
 
     /// Lets one account replace the branch's history until [`Gitea::ensure_protection`] is said again. The rule must exist. A forge that lets
-    /// nobody past a rule (Gitea before 1.23, Forgejo) has it taken away meanwhile.
+    /// nobody past a rule (Gitea before 1.23, Forgejo) keeps it as it is: it has to be taken away meanwhile.
     pub async fn allow_force(&self, repo: &RepoRef, rule: &str, login: &str) -> Result<Unlocked> {
         let path = format!("{}/branch_protections/{}", base(repo), seg(rule));
         let body = json!({
@@ -246,16 +246,28 @@ impl Gitea {
         if now["enable_force_push"] == true {
             return Ok(Unlocked::ByRule);
         }
-        // A request that failed may have been carried out, so the rule is made again in either case.
-        if let Err(error) = self.raw.delete(&path).await {
-            tracing::warn!(%error, rule, "whether the rule was taken away is not known");
-        }
         Ok(Unlocked::WithoutRule(now))
     }
 
-    /// Makes a rule again as the forge wrote it.
-    pub async fn make_rule(&self, repo: &RepoRef, rule: &Value) -> Result<()> {
-        self.raw.put(Method::POST, &format!("{}/branch_protections", base(repo)), Some(rule)).await
+    /// Takes this rule away, until [`Gitea::make_rule`] is said. A request that failed may have been carried out, so it is made again in either
+    /// case.
+    pub async fn take_rule_away(&self, repo: &RepoRef, rule: &str) {
+        if let Err(error) = self.raw.delete(&format!("{}/branch_protections/{}", base(repo), seg(rule))).await {
+            tracing::warn!(%error, rule, "whether the rule was taken away is not known");
+        }
+    }
+
+    /// Makes the rule of this name again as the forge wrote it, where there is none now.
+    pub async fn make_rule(&self, repo: &RepoRef, name: &str, rule: &Value) -> Result<RuleMade> {
+        let path = format!("{}/branch_protections", base(repo));
+        if self.raw.find::<wire::Protection>(&format!("{path}/{}", seg(name))).await?.is_some() {
+            return Ok(RuleMade::Stands);
+        }
+        match self.raw.put(Method::POST, &path, Some(rule)).await {
+            Ok(()) => Ok(RuleMade::New),
+            Err(ForgeError::Invalid(why)) => Ok(RuleMade::Refused(why)),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether the rule exists as `ensure_protection` makes it.
@@ -316,8 +328,19 @@ impl Gitea {
 pub enum Unlocked {
     /// Its rule lets one account do it.
     ByRule,
-    /// Its rule was taken away; as the forge wrote it, for [`Gitea::make_rule`].
+    /// Once its rule is taken away ([`Gitea::take_rule_away`]); as the forge wrote it, for [`Gitea::make_rule`].
     WithoutRule(Value),
+}
+
+/// What became of a rule that was to be made again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RuleMade {
+    /// There is one of its name, as it was or another.
+    Stands,
+    /// It stands again.
+    New,
+    /// The forge does not take what it wrote itself, for this reason.
+    Refused(String),
 }
 
 /// Whether a rule may hold for a branch of another one: of equal priority the name of a branch comes before a pattern, and of two patterns the

@@ -1,0 +1,100 @@
+//! A branch's rule while it is taken away: kept in the state directory before, so that the next run puts it back where
+//! `caisson repo sync --rewritten` was killed in between. Tests: below, and `tests/setup/mend.rs`.
+
+use crate::config::process::Repository as Entry;
+use crate::forge::gitea::keep::RuleMade;
+use crate::forge::{Gitea, RepoRef};
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+/// A rule that was taken away, or is about to be.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct SetAside {
+    /// The forge's id of its repository: another one may have the key by now.
+    repository: i64,
+    branch: String,
+    /// As the forge wrote it.
+    rule: Value,
+}
+
+fn folder(state_dir: &Path) -> PathBuf {
+    state_dir.join("rules")
+}
+
+fn path(state_dir: &Path, entry: &Entry) -> PathBuf {
+    folder(state_dir).join(format!("{}.json", entry.key))
+}
+
+/// Keeps the rule of this branch, so that it outlasts this process and the machine's next start.
+pub(super) fn keep(state_dir: &Path, entry: &Entry, branch: &str, rule: &Value) -> Result<()> {
+    let (folder, path) = (folder(state_dir), path(state_dir, entry));
+    let kept = SetAside { repository: entry.id, branch: branch.to_owned(), rule: rule.clone() };
+    let text = serde_json::to_vec(&kept)?;
+    let write = || -> std::io::Result<()> {
+        fs::create_dir_all(&folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(&folder)?;
+        file.write_all(&text)?;
+        file.as_file().sync_all()?;
+        file.persist(&path).map_err(|error| error.error)?;
+        File::open(&folder)?.sync_all()?;
+        File::open(state_dir)?.sync_all()
+    };
+    write().with_context(|| format!("the rule of {branch} stays, because it cannot be kept in {}", path.display()))
+}
+
+fn read(path: &Path) -> Result<Option<SetAside>> {
+    let text = match fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+    };
+    let kept = serde_json::from_slice(&text);
+    kept.map(Some).with_context(|| format!("{} holds no rule of a branch: move it away", path.display()))
+}
+
+/// Puts the rule back that is kept of this repository, where its branch has none now; says whose it is. One that stands is left as it is, and
+/// so is one that the forge does not take as it wrote it.
+pub(super) async fn put_back(state_dir: &Path, forge: &Gitea, repo: &RepoRef, entry: &Entry) -> Result<Option<String>> {
+    let path = path(state_dir, entry);
+    let Some(kept) = read(&path)? else { return Ok(None) };
+    let mut back = None;
+    if kept.repository == entry.id {
+        let made = forge.make_rule(repo, &kept.branch, &kept.rule).await?;
+        match made {
+            RuleMade::Stands => {}
+            RuleMade::New => back = Some(kept.branch),
+            RuleMade::Refused(why) => {
+                tracing::warn!(repository = entry.key, branch = kept.branch, rule = %kept.rule, why, "a rule that was taken away cannot be made again as it was");
+            }
+        }
+    }
+    // Last: what is cut before finds the rule and is done with it.
+    fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+    Ok(back)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_rule_is_read_as_it_was_kept_and_the_newest_counts() {
+        let dir = tempfile::tempdir().unwrap();
+        let entry = Entry { key: "shop".to_owned(), id: 7, ..Entry::default() };
+        let path = path(dir.path(), &entry);
+        assert_eq!(read(&path).unwrap(), None);
+        for approvals in [1, 2] {
+            let rule = json!({ "rule_name": "main", "required_approvals": approvals });
+            keep(dir.path(), &entry, "main", &rule).unwrap();
+            let kept = SetAside { repository: 7, branch: "main".to_owned(), rule };
+            assert_eq!(read(&path).unwrap(), Some(kept));
+        }
+        fs::write(&path, "{").unwrap();
+        assert!(format!("{:#}", read(&path).unwrap_err()).contains("move it away"));
+    }
+}
