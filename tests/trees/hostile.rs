@@ -267,6 +267,15 @@ async fn links_out_of_the_tree() {
         s.tree(&[("40000", b"d", &sub), ("120000", b"out", &out)])
     })
     .await;
+    refused(&world, "a chain of long detours", "steps to follow", |s| {
+        let names: Vec<String> = (10..50).map(|n| format!("l{n}")).collect();
+        let detours = "a/../".repeat(200);
+        let ids: Vec<String> = (11..51).map(|n| s.blob(format!("{detours}l{n}").as_bytes())).collect();
+        let links = names.iter().zip(&ids).map(|(name, id)| ("120000", name.as_bytes(), id.as_str()));
+        let chain = s.raw_tree(&links.collect::<Vec<_>>());
+        s.tree(&[("40000", b"chain", &chain)])
+    })
+    .await;
 }
 
 #[tokio::test]

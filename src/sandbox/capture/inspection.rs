@@ -230,7 +230,14 @@ impl Inspection<'_> {
     /// The facts about the tree, if the policy accepts it.
     async fn judged_facts(&self, changes: Vec<Change>) -> Step<Facts> {
         let facts = self.facts(changes).await?;
-        refuse_if(judge(&facts, &self.spec.protected, &self.limits))?;
+        let (protected, limits) = (self.spec.protected.clone(), self.limits);
+        // A large tree takes long enough to keep other tasks' work from a thread of the runtime.
+        let judging = tokio::task::spawn_blocking(move || {
+            let reasons = judge(&facts, &protected, &limits);
+            (facts, reasons)
+        });
+        let (facts, reasons) = judging.await.map_err(|e| SandboxError::Unavailable(e.to_string()))?;
+        refuse_if(reasons)?;
         Ok(facts)
     }
 

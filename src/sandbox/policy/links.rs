@@ -1,7 +1,7 @@
 //! Symbolic links that lead outside of the tree.
 //!
-//! Owns the resolution of a target through other links of the tree, as a kernel does it; checking the target's text is not enough. Tests:
-//! `tests.rs`.
+//! Owns the resolution of a target through other links of the tree, as a kernel does it; checking the target's text is not enough. What all
+//! links of a tree take together is limited. Tests: `tests.rs`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,66 +11,99 @@ use super::names::{fold, shown};
 const HOPS: usize = 40;
 /// Longest target, in bytes.
 const LONGEST: usize = 1024;
+/// The most steps over all links of a tree; a step is one component of a path that is looked up.
+const STEPS: usize = 200_000;
+/// So many bytes of a path count as one more step.
+const STEP_BYTES: usize = 64;
 
-/// Why this link is not allowed, if it, or a link on its way, is among the `changed` paths.
-pub fn escapes(
-    path: &[u8],
-    target: &[u8],
-    links: &HashMap<Vec<u8>, Vec<u8>>,
-    changed: &HashSet<&[u8]>,
-) -> Option<String> {
-    let mut through = vec![path.to_vec()];
-    let why = walk(path, target, links, &mut through)?;
-    let ours = through.iter().any(|link| changed.contains(link.as_slice()));
-    ours.then(|| format!("the link {} → {} {why}", shown(path), shown(target)))
+/// The steps that are left for the links of a tree.
+struct Steps(usize);
+
+/// The links of a tree need more steps than there are.
+struct TooManySteps;
+
+impl Steps {
+    /// Takes a step that reads so many bytes.
+    fn take(&mut self, bytes: usize) -> Result<(), TooManySteps> {
+        self.0 = self.0.checked_sub(1 + bytes / STEP_BYTES).ok_or(TooManySteps)?;
+        Ok(())
+    }
 }
 
-fn walk(
-    path: &[u8],
-    target: &[u8],
-    links: &HashMap<Vec<u8>, Vec<u8>>,
-    through: &mut Vec<Vec<u8>>,
-) -> Option<&'static str> {
+/// Why links are not allowed that are among the `changed` paths, or have one of those on the path that they lead along. Where no link is
+/// changed, none is followed; where following all of them takes too many steps, that is the only reason.
+pub fn escapes(links: &HashMap<Vec<u8>, Vec<u8>>, changed: &HashSet<&[u8]>) -> Vec<String> {
+    if !links.keys().any(|path| changed.contains(path.as_slice())) {
+        return Vec::new();
+    }
+    let (mut steps, mut reasons) = (Steps(STEPS), Vec::new());
+    for (path, target) in links {
+        let mut through = vec![path.as_slice()];
+        let Ok(why) = walk(path, target, links, &mut through, &mut steps) else {
+            let count = links.len();
+            return vec![format!(
+                "the tree's symbolic links ({count}) take more than {STEPS} steps to follow; make their targets shorter, or let them lead through fewer other links"
+            )];
+        };
+        if let Some(why) = why.filter(|_| through.iter().any(|link| changed.contains(*link))) {
+            reasons.push(format!("the link {} → {} {why}", shown(path), shown(target)));
+        }
+    }
+    reasons
+}
+
+/// Why this link is not allowed; `through` gets the links that it leads through.
+fn walk<'a>(
+    path: &'a [u8],
+    target: &'a [u8],
+    links: &'a HashMap<Vec<u8>, Vec<u8>>,
+    through: &mut Vec<&'a [u8]>,
+    steps: &mut Steps,
+) -> Result<Option<&'static str>, TooManySteps> {
+    steps.take(path.len() + target.len())?;
     if target.is_empty() || target.len() > LONGEST || target.contains(&0) {
-        return Some("has no usable target");
+        return Ok(Some("has no usable target"));
     }
     if std::str::from_utf8(target).is_err() || target.iter().any(|b| b.is_ascii_control()) {
-        return Some("has a target with hidden or broken characters");
+        return Ok(Some("has a target with hidden or broken characters"));
     }
-    let mut at: Vec<Vec<u8>> = parts(path);
-    at.pop();
-    let mut todo: Vec<Vec<u8>> = Vec::new();
-    push(&mut todo, target);
     if leaves(target) {
-        return Some("points to an absolute path");
+        return Ok(Some("points to an absolute path"));
     }
+    let mut here = Vec::new();
+    for part in parts(path) {
+        descend(&mut here, part);
+    }
+    ascend(&mut here);
+    let mut todo: Vec<&[u8]> = parts(target).rev().collect();
     let mut hops = 0;
     while let Some(part) = todo.pop() {
+        steps.take(here.len())?;
         if part == b".." {
-            if at.pop().is_none() {
-                return Some("leads out of the repository");
+            if !ascend(&mut here) {
+                return Ok(Some("leads out of the repository"));
             }
             continue;
         }
-        if fold(&part) == ".git" {
-            return Some("leads into .git");
+        if fold(part) == ".git" {
+            return Ok(Some("leads into .git"));
         }
-        at.push(part);
-        let here = at.join(&b'/');
-        if let Some(next) = links.get(&here) {
+        descend(&mut here, part);
+        if let Some((link, next)) = links.get_key_value(here.as_slice()) {
+            steps.take(next.len())?;
             hops += 1;
-            through.push(here);
+            through.push(link);
             if hops > HOPS {
-                return Some("goes round in circles");
+                return Ok(Some("goes round in circles"));
             }
             if leaves(next) {
-                return Some("leads to an absolute path through another link");
+                return Ok(Some("leads to an absolute path through another link"));
             }
-            at.pop();
-            push(&mut todo, next);
+            ascend(&mut here);
+            todo.extend(parts(next).rev());
         }
     }
-    None
+    Ok(None)
 }
 
 /// Whether a target is absolute, here or on a system with drive letters and backslashes.
@@ -78,11 +111,22 @@ fn leaves(target: &[u8]) -> bool {
     matches!(target.first(), Some(b'/' | b'\\' | b'~')) || target.get(1) == Some(&b':') || target.contains(&b'\\')
 }
 
-/// Pushes the parts of a path on a stack, the first on top.
-fn push(todo: &mut Vec<Vec<u8>>, path: &[u8]) {
-    todo.extend(parts(path).into_iter().rev());
+/// Goes from a directory to what has this name in it.
+fn descend(here: &mut Vec<u8>, part: &[u8]) {
+    if !here.is_empty() {
+        here.push(b'/');
+    }
+    here.extend_from_slice(part);
 }
 
-fn parts(path: &[u8]) -> Vec<Vec<u8>> {
-    path.split(|b| *b == b'/').filter(|p| !p.is_empty() && *p != b".").map(<[u8]>::to_vec).collect()
+/// Goes to the directory above; false at the root.
+fn ascend(here: &mut Vec<u8>) -> bool {
+    let above = here.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+    let below_root = !here.is_empty();
+    here.truncate(above);
+    below_root
+}
+
+fn parts(path: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
+    path.split(|b| *b == b'/').filter(|p| !p.is_empty() && *p != b".")
 }

@@ -164,9 +164,7 @@ pub fn judge(facts: &Facts, protected: &[String], limits: &Limits) -> Vec<String
     let added: HashSet<&[u8]> = facts.changes.iter().filter(|c| c.status == 'A').map(|c| c.path.as_slice()).collect();
     reasons.extend(twins(facts.entries.iter().map(|e| e.path.as_slice()), &added));
     let changed: HashSet<&[u8]> = facts.changes.iter().map(|c| c.path.as_slice()).collect();
-    for (path, target) in &facts.links {
-        reasons.extend(escapes(path, target, &facts.links, &changed));
-    }
+    reasons.extend(escapes(&facts.links, &changed));
     shortened(reasons)
 }
 
