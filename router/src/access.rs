@@ -245,6 +245,12 @@ impl AccessControl {
         self.state().generation
     }
 
+    /// Connections at once that the policy in force allows to a subnet.
+    #[must_use]
+    pub fn connection_cap(&self) -> usize {
+        usize::try_from(self.state().policy.caps.connections).unwrap_or(usize::MAX)
+    }
+
     /// Puts a newer policy in force for every subnet.
     ///
     /// # Errors

@@ -14,3 +14,4 @@ pub mod proxy;
 pub mod ring;
 pub mod serve;
 pub mod settings;
+pub mod shares;

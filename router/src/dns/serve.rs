@@ -10,18 +10,20 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::wire::{self, BadQuery};
 use crate::access::{AccessControl, NameVerdict};
+use crate::shares::Shares;
 
 /// TTL of answers in seconds. The address belongs to the subnet as long as it is open, so a longer TTL would be safe and a shorter one
 /// costs look-ups.
 const TTL: u32 = 60;
 const TCP_IDLE: Duration = Duration::from_secs(5);
 const TCP_QUERIES: u32 = 100;
+/// Connections at once over all subnets, and of one subnet.
 const TCP_OPEN: usize = 256;
+const TCP_SHARE: usize = 16;
 /// How long to wait for room in a full send buffer.
 const FULL: Duration = Duration::from_millis(1);
 
@@ -62,13 +64,14 @@ fn answer_all(access: &AccessControl, socket: &UdpSocket) -> io::Result<()> {
 /// # Errors
 /// Never in practice: failing to accept one connection is waited out.
 pub async fn tcp(access: Arc<AccessControl>, listener: TcpListener) -> io::Result<()> {
-    let slots = Arc::new(Semaphore::new(TCP_OPEN));
+    let shares = Arc::new(Shares::new(TCP_OPEN));
     loop {
         let Ok((stream, from)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
         };
-        let Ok(slot) = slots.clone().try_acquire_owned() else { continue };
+        let Some(subnet) = subnet_of(&access, from) else { continue };
+        let Ok(slot) = shares.take(subnet, TCP_SHARE) else { continue };
         let access = access.clone();
         tokio::spawn(async move {
             let _slot = slot;
@@ -94,9 +97,13 @@ async fn one_tcp(access: &AccessControl, mut stream: TcpStream, from: SocketAddr
     Ok(())
 }
 
-fn reply(access: &AccessControl, from: SocketAddr, bytes: &[u8]) -> Option<Vec<u8>> {
+fn subnet_of(access: &AccessControl, from: SocketAddr) -> Option<u32> {
     let SocketAddr::V4(from) = from else { return None };
-    let subnet = access.subnet_of(*from.ip()).filter(|subnet| access.may_ask(*subnet))?;
+    access.subnet_of(*from.ip())
+}
+
+fn reply(access: &AccessControl, from: SocketAddr, bytes: &[u8]) -> Option<Vec<u8>> {
+    let subnet = subnet_of(access, from).filter(|subnet| access.may_ask(*subnet))?;
     let query = match wire::parse_query(bytes) {
         Ok(query) => query,
         Err(BadQuery::Ignore) => return None,

@@ -21,15 +21,19 @@ use std::time::{Duration, Instant};
 use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 use protocol::router::Verdict;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::access::{AccessControl, Denied, Ticket, blank};
 use crate::dns::resolve::Resolver;
 use crate::ring::Event;
+use crate::shares::Shares;
 use deny::{ACCESS_DENIED, DenialProtocol, break_off, refuse};
 use session::{End, Session};
 
+/// A subnet may have one of so many parts of all connections, refused ones included.
+const PARTS: usize = 8;
+/// Connections that a subnet may have beyond its cap, so that the cap gives the reason.
+const BEYOND_CAP: usize = 64;
 /// How long a client that will be refused may take to send something.
 const HEAR: Duration = Duration::from_millis(1000);
 
@@ -45,7 +49,7 @@ pub async fn serve(
 ) -> io::Result<()> {
     // Accepted sockets inherit these options.
     tune(&listener);
-    let slots = Arc::new(Semaphore::new(most));
+    let shares = Arc::new(Shares::new(most));
     loop {
         let Ok((client, from)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -55,11 +59,15 @@ pub async fn serve(
             break_off(&client);
             continue;
         };
-        let Ok(slot) = slots.clone().try_acquire_owned() else {
-            break_off(&client);
-            let reason = "the router is full".to_owned();
-            access.log(Event { reason, ..blank(subnet, "", wanted.1, Verdict::Denied) });
-            continue;
+        let share = (most / PARTS).max(access.connection_cap().saturating_add(BEYOND_CAP));
+        let slot = match shares.take(subnet, share) {
+            Ok(slot) => slot,
+            Err(no_room) => {
+                break_off(&client);
+                let reason = no_room.to_string();
+                access.log(Event { reason, ..blank(subnet, "", wanted.1, Verdict::Denied) });
+                continue;
+            }
         };
         let (access, resolver) = (access.clone(), resolver.clone());
         tokio::spawn(async move {

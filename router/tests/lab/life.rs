@@ -183,3 +183,39 @@ fn floods_stay_bounded_and_leave_the_neighbour_alone() {
     assert!(said.starts_with("HTTP/1.1 408"), "the head took too long: {said:?}");
     assert!(lab.router.log().len() < 2000, "the log is added up");
 }
+
+#[test]
+fn one_subnets_connections_leave_the_neighbour_room() {
+    let Some(mut lab) = Lab::new(Policy::default()) else { return };
+    lab.router.kill_serve();
+    // 85 connections in all, fewer than one subnet's cap.
+    lab.router.begin_serving_within(1024);
+    lab.router.greet(Policy::default());
+    lab.router.grant(0, &["good.test"]);
+    lab.router.grant(1, &["good.test"]);
+    let address = lab.sandbox(0).address("good.test");
+    let idle = lab
+        .sandbox(0)
+        .inside(|| (0..100).filter_map(|_| TcpStream::connect((address, WEB)).ok()).collect::<Vec<TcpStream>>());
+    let neighbour = lab.sandbox(1).call("good.test", WEB, GET);
+    assert!(neighbour.text().ends_with("hello"), "{neighbour:?}");
+    lab.router
+        .logged("a subnet without room", |entry| entry.subnet == 0 && entry.reason == "too many connections at once");
+    drop(idle);
+}
+
+#[test]
+fn one_subnets_questions_by_tcp_leave_the_neighbour_room() {
+    let Some(mut lab) = Lab::open(&["good.test"]) else { return };
+    lab.router.grant(1, &["good.test"]);
+    let gateway = lab.net.gateway(0);
+    let idle = lab
+        .sandbox(0)
+        .inside(|| (0..300).filter_map(|_| TcpStream::connect((gateway, 53)).ok()).collect::<Vec<TcpStream>>());
+    let query = wire::question(1, "good.test");
+    let length = u16::try_from(query.len()).unwrap().to_be_bytes();
+    let talk = lab.sandbox(1).say(lab.net.gateway(1), 53, &[&length[..], &query].concat());
+    let answer = talk.heard.get(2..).and_then(|bytes| wire::parse_answer(bytes, 1, "good.test"));
+    assert!(answer.is_some_and(|answer| !answer.addresses.is_empty()), "{talk:?}");
+    drop(idle);
+}

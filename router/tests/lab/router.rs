@@ -52,11 +52,16 @@ impl Router {
         let mut router = Router::new(net);
         router.raise_firewall(None).expect("walls");
         router.begin_serving();
-        router.order(&ToRouter::Hello { version: VERSION, nonce: 1, keep: vec![] });
-        router.order(&ToRouter::Log { after: 0 });
-        router.order(&ToRouter::Policy { generation: 1, policy });
-        assert_eq!(router.answer(), FromRouter::Applied { generation: 1 });
+        router.greet(policy);
         router
+    }
+
+    /// Says to a fresh router what a host says first.
+    pub fn greet(&mut self, policy: Policy) {
+        self.order(&ToRouter::Hello { version: VERSION, nonce: 1, keep: vec![] });
+        self.order(&ToRouter::Log { after: 0 });
+        self.order(&ToRouter::Policy { generation: 1, policy });
+        assert_eq!(self.answer(), FromRouter::Applied { generation: 1 });
     }
 
     pub fn program(&self) -> &Path {
@@ -121,8 +126,18 @@ impl Router {
     }
 
     pub fn begin_serving(&mut self) {
+        self.serve_through(&[]);
+    }
+
+    /// The same with so many descriptors, which decide how many connections there can be.
+    pub fn begin_serving_within(&mut self, descriptors: u32) {
+        self.serve_through(&["prlimit", &format!("--nofile={descriptors}")]);
+    }
+
+    /// `words`: what starts the program, if something has to.
+    fn serve_through(&mut self, words: &[&str]) {
         let mut command = self.as_proxy();
-        command.arg(self.folder.join("caisson-router")).arg("serve");
+        command.args(words).arg(self.folder.join("caisson-router")).arg("serve");
         Router::settings(&mut command);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("serve starts");
         let (orders, mut out) = (child.stdin.take().expect("stdin"), child.stdout.take().expect("stdout"));
