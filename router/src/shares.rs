@@ -103,7 +103,8 @@ mod tests {
         let again = shares.take(1, 8).unwrap();
         assert!(shares.take(1, 8).is_err());
         drop((first, second, again));
-        assert_eq!((shares.counts().all, shares.counts().by_subnet.len()), (0, 0));
+        let counts = shares.counts();
+        assert_eq!((counts.all, counts.by_subnet.len()), (0, 0));
     }
 
     #[test]
