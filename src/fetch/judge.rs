@@ -40,9 +40,7 @@ pub fn judge(changes: &[Change], entries: &[Entry], links: &HashMap<Vec<u8>, Vec
     for change in changes.iter().filter(|c| !c.deleted()) {
         found.never.extend(wrong_name(&change.path, &limits));
     }
-    for (path, target) in links {
-        found.never.extend(escapes(path, target, links, &changed));
-    }
+    found.never.extend(escapes(links, &changed));
     let hidden: HashSet<&[u8]> = hidden(changes, entries).into_iter().map(|c| c.path.as_slice()).collect();
     for change in changes {
         let path = String::from_utf8_lossy(&change.path).into_owned();

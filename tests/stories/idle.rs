@@ -55,3 +55,29 @@ async fn one_on_disk_is_stopped_first_and_wakes_with_what_git_ignores() {
         .collect();
     assert_eq!(ends.last(), Some(&true), "{ends:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_whose_tree_may_be_in_no_commit_stays_until_its_work_can_be_kept() {
+    let turn = |command: &str| {
+        format!("[[turn]]\ncall = [{{ name = \"bash\", arguments = {{ command = \"{command}\" }} }}]\n")
+    };
+    let (bad, good) = (turn("ln -s /etc/hostname out"), turn("rm out; echo 1 > notes.txt"));
+    let sandbox = "image = \"local\"\ndisk_floor_mib = 0\nevict_after_s = 1\n[budget]\nactions = 1";
+    let world = World::in_image(&format!("name = \"half a work\"\n{bad}{good}{good}"), sandbox).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until("its work was refused", |task| task.not_kept).await;
+    let paused = world.task().await;
+    assert_eq!((paused.state.name(), paused.suspension, paused.kept.is_some()), ("paused", None, false));
+    let left = world.broker.list().await.expect("listed");
+    assert!(left.iter().any(|container| container.purpose == Purpose::Task), "it has the only copy: {left:?}");
+    let log = world.log().await;
+    let refused = log.iter().find_map(|event| match event {
+        Event::WorkNotKept { reasons } => Some(reasons.join("; ")),
+        _ => None,
+    });
+    assert!(refused.as_ref().is_some_and(|why| why.contains("out")), "{refused:?}");
+    world.alice().comment(REPO, issue, "/budget 1 actions").expect("said");
+    let kept = world.until("the sandbox is put away", |task| task.suspension == Some(Suspension::Evicted)).await;
+    assert!(kept.kept.is_some() && kept.actions == 2, "after the link was gone");
+    world.nothing_left().await;
+}
