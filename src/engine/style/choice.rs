@@ -26,6 +26,8 @@ pub struct Candidate<'a> {
     pub command: &'a str,
     /// Outcome of the checks, with the issue's own examples.
     pub ended: &'a Outcome,
+    /// Later answers of the round with the same files, which were not tried again.
+    pub repeats: usize,
 }
 
 /// What the issue names, compared with the round's first look.
@@ -82,7 +84,8 @@ pub(super) fn nearest<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>, asked: 
 
 /// The candidate to write at the end of a round.
 pub(super) fn best<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>, asked: &IssueNames) -> Option<Candidate<'a>> {
-    let alike = |one: &Candidate<'_>| all.iter().filter(|other| same(one, other)).count();
+    let votes = |other: &Candidate<'_>| 1 + other.repeats;
+    let alike = |one: &Candidate<'_>| all.iter().filter(|other| same(one, other)).map(votes).sum::<usize>();
     // Examples that hold for no candidate make no difference.
     let held = all.iter().flat_map(|one| &one.ended.examples).filter(|example| example.holds);
     let met: BTreeSet<&str> = held.map(|example| example.says.as_str()).collect();

@@ -9,7 +9,7 @@ use domain::{Event, Look, Remarks, ShownFile, Task, TaskKind, Verb};
 use minijinja::context;
 
 use super::record::{self, base, changes_something, issue_text, outcomes, passed, widened};
-use super::{First, Reader, answer, round, unseen};
+use super::{EarlierTries, First, Reader, answer, round, unseen};
 use crate::engine::fence::seen;
 use crate::engine::{EngineConfig, failing, prompt};
 use crate::llm::{ModelRequest, Turn};
@@ -52,7 +52,10 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
     let shown: Vec<_> = look.files.iter().flat_map(blocks).collect();
     let issue = record::words(task);
     let Failing { command, text: failed, unmet, repair } = failures(log, &issue);
-    let first = if round::tries(task, log) { First::Tried { words: issue } } else { First::Written };
+    let (earlier, first) = match round::tries(task, log) {
+        true => (round::earlier_tries(log, look, &issue), First::Tried { words: issue }),
+        false => (EarlierTries::default(), First::Written),
+    };
     let conflicts = in_conflict(log);
     // A test in conflict may be written, as one that somebody names.
     let asked = format!("{title}\n{body}\n{words}\n{}\n{}", remarks.join("\n"), conflicts.join("\n"));
@@ -91,7 +94,8 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
         must_call: false,
     };
     let command = base(log).map(|base| base.command.clone());
-    (request, Reader::Files { look: Box::new(look.clone()), command, asked, first, written: unseen::written(log) })
+    let (look, written) = (Box::new(look.clone()), unseen::written(log));
+    (request, Reader::Files { look, command, asked, first, written, earlier })
 }
 
 /// Escapes text that does not come back in answers. Files are shown unchanged, because their text does, even with tokens of chat templates.
