@@ -97,10 +97,11 @@ fn outcome(log: &[Event], turn: u32, index: u32) -> Option<&Outcome> {
 
 /// The candidate that the coming answer mends, at every third answer of a round: the one that lacks least. Other answers are asked for
 /// anew, because small models find a solution more often in another sample than in their own mistake; so is the one after an unusable
-/// answer. `words` are the issue's.
+/// answer. Answers that repeat a candidate count, and unusable ones do not. `words` are the issue's.
 pub fn mended<'a>(log: &'a [Event], words: &str) -> Option<Candidate<'a>> {
     let (all, base, asked) = (candidates(log), record::base(log), issue_names(log, words));
-    (all.len() % 3 == 2 && unusable(log, &all) == 0).then(|| nearest(&all, base, &asked)).flatten()
+    let usable: usize = all.iter().map(|one| 1 + one.repeats).sum();
+    (usable % 3 == 2 && unusable(log, &all) == 0).then(|| nearest(&all, base, &asked)).flatten()
 }
 
 /// The round's candidates, with which the coming answer is compared; `look` is what its question shows, `words` are the issue's.
