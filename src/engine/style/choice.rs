@@ -1,6 +1,7 @@
 //! Chooses the candidate of a round to write, and the one to mend.
 //!
-//! Owns the order of candidates: by the checks compared with the base, the issue's own examples, names in the issue, agreement, and size.
+//! Owns the order of candidates: by the checks compared with the base, the issue's own examples, names in its sentences, agreement, names in
+//! its code blocks, and size.
 //! Pure. Tests: `round_tests.rs`.
 
 use std::cmp::Reverse;
@@ -43,6 +44,10 @@ impl IssueNames {
 
     pub(super) fn missing(&self, one: &Candidate<'_>) -> Vec<String> {
         self.asked.missing(one.files, &self.look)
+    }
+
+    fn missing_of_examples(&self, one: &Candidate<'_>) -> usize {
+        self.asked.missing_of_examples(one.files)
     }
 }
 
@@ -101,6 +106,7 @@ pub(super) fn best<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>, asked: &Is
             asked.missing(one).len(),
             failing(one.ended),
             Reverse(alike(one)),
+            asked.missing_of_examples(one),
             size(one),
         )
     };

@@ -333,6 +333,19 @@ fn an_answer_that_leaves_out_what_the_issue_names_is_not_taken_at_once() {
 }
 
 #[test]
+fn a_name_of_the_issues_example_code_keeps_no_right_answer_back() {
+    let body = "Sums are wrong:\n\n```python\napp = make_app()\napp.add(1, 2)\n```";
+    let begun = vec![super::super::files::tests::asking(body), looked(1, Some((0, GREEN)))];
+    let passes = [begun.clone(), tried(1, "good", 0, GREEN)].concat();
+    assert_eq!(chosen(&said(&passes)), ("good", true), "another file defines that");
+    let mut log = begun;
+    for (turn, content) in [(1, "good one"), (2, "make_app"), (3, "good  one"), (4, "other")] {
+        log.extend(tried(turn, content, 1, &unittest(&["test_add"])));
+    }
+    assert_eq!(chosen(&said(&log)).0, "good one", "what most answers gave counts more");
+}
+
+#[test]
 fn a_write_that_did_not_happen_was_not_written() {
     let mut log = begun(0, &[]);
     for turn in 1..=4 {
