@@ -226,7 +226,7 @@ pub fn next(task: &Task, log: &[Event]) -> Step {
     let red = base.is_some_and(|base| base.exit_code.is_some_and(|code| code != 0));
     let turned_green = red && !log.iter().any(changes_something);
     let proven = unmet(last).is_empty() && (turned_green || issue_names.missing(last).is_empty());
-    if passed(last.ended) && !is_flawed(last.ended) && proven {
+    if passed(last.ended, base) && !is_flawed(last.ended) && proven {
         return Step::Say(Box::new(taken(task, last, Some(PASSES))));
     }
     if all.len() < most && !spent && tries(task, log) {
@@ -234,9 +234,9 @@ pub fn next(task: &Task, log: &[Event]) -> Step {
     }
     let Some(best) = best(&all, base, &issue_names) else { return Step::Ask };
     // If the base fails too, the failures may be the issue itself, so another round tries to fix them.
-    let ends = passed(best.ended) || before.is_some() || is_shown(&best);
+    let ends = passed(best.ended, base) || before.is_some() || is_shown(&best);
     match (verdict(&best, base).filter(|_| ends), stays) {
-        (verdict, Some(before)) if verdict.is_none() || !is_better(&best, &before) => {
+        (verdict, Some(before)) if verdict.is_none() || !is_better(&best, &before, base) => {
             Step::Say(Box::new(kept(task, &before, base)))
         }
         (Some(verdict), _) if before.is_some() || unmet(&best).is_empty() => {
