@@ -43,7 +43,8 @@ pub fn failure(text: &str) -> Option<String> {
     Some(plain(found).into_owned())
 }
 
-fn plain(line: &str) -> Cow<'_, str> {
+/// A line without colours and white space at its end.
+pub(super) fn plain(line: &str) -> Cow<'_, str> {
     match COLOURS.as_ref().filter(|_| line.contains('\u{1b}')) {
         Some(colours) => Cow::Owned(colours.replace_all(line, "").trim_end().to_owned()),
         None => Cow::Borrowed(line.trim_end()),

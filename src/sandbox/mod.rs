@@ -38,6 +38,7 @@ mod sessions;
 mod spec;
 mod subnets;
 pub mod survey;
+pub mod test_counts;
 mod users;
 mod verification;
 mod writes;

@@ -1,7 +1,8 @@
 //! What an issue names and an answer lacks, by names alone.
 //!
 //! Owns: which files and names of an issue do not exist yet, and which of these an answer lacks. It proves and refuses nothing: an answer
-//! that passes the checks because it does nothing is not accepted at once, and the model is told what is missing. Pure. Tests: below.
+//! that passes the checks because it does nothing is not accepted at once, and the model is told what is missing. Names that only example
+//! code has are kept apart, because that also calls what other files and libraries define. Pure. Tests: below.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -47,7 +48,10 @@ fn is_among(all: &str, word: &str) -> bool {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct NewNames {
     paths: Vec<String>,
+    /// Names in the issue's sentences.
     names: BTreeSet<String>,
+    /// Names that only its code blocks have.
+    in_examples: BTreeSet<String>,
 }
 
 impl NewNames {
@@ -64,18 +68,19 @@ impl NewNames {
                 paths.push(path.to_owned());
             }
         }
-        let mut names = named(words);
+        let (mut names, mut in_examples) = named(words);
         let shown: BTreeSet<&str> =
             look.files.iter().flat_map(|file| NAME.find_iter(&file.text)).map(|found| found.as_str()).collect();
-        names.retain(|name| name.len() > 2 && !shown.contains(name.as_str()));
-        NewNames { paths, names }
+        let is_new = |name: &String| name.len() > 2 && !shown.contains(name.as_str());
+        names.retain(is_new);
+        in_examples.retain(|name| is_new(name) && !names.contains(name));
+        NewNames { paths, names, in_examples }
     }
 
     /// What these files lack of it, one sentence each.
     pub(super) fn missing(&self, files: &[NewFile], look: &Look) -> Vec<String> {
         let made = |path: &String| files.iter().any(|file| file.path.ends_with(path.as_str()));
-        let held: BTreeSet<&str> =
-            files.iter().flat_map(|file| NAME.find_iter(&file.content)).map(|found| found.as_str()).collect();
+        let held = names_in(files);
         let paths = self.paths.iter().filter(|path| !made(path)).map(|path| format!("there is no file `{path}` yet"));
         let names = self.names.iter().filter(|name| !held.contains(name.as_str()));
         let names = names.map(|name| format!("nothing is named `{name}` yet"));
@@ -85,24 +90,34 @@ impl NewNames {
         let unused = only_new.then(|| "no file that was there before uses what is new".to_owned());
         paths.chain(names).chain(unused).take(MOST).collect()
     }
+
+    /// How many names these files lack that only the issue's code blocks have.
+    pub(super) fn missing_of_examples(&self, files: &[NewFile]) -> usize {
+        let held = names_in(files);
+        self.in_examples.iter().filter(|name| !held.contains(name.as_str())).count()
+    }
 }
 
-/// Names of code in these words.
-fn named(words: &str) -> BTreeSet<String> {
-    let mut out = BTreeSet::new();
+fn names_in(files: &[NewFile]) -> BTreeSet<&str> {
+    files.iter().flat_map(|file| NAME.find_iter(&file.content)).map(|found| found.as_str()).collect()
+}
+
+/// Names of code in the sentences of these words, and in their code blocks.
+fn named(words: &str) -> (BTreeSet<String>, BTreeSet<String>) {
+    let (mut names, mut in_examples) = (BTreeSet::new(), BTreeSet::new());
     for piece in pieces(words) {
         match piece {
             // In Markdown four spaces begin a code block, too.
-            Piece::Line(line) if line.starts_with("    ") && !line.contains('`') => code(line, &mut out),
-            Piece::Line(line) => prose(line, &mut out),
+            Piece::Line(line) if line.starts_with("    ") && !line.contains('`') => code(line, &mut in_examples),
+            Piece::Line(line) => prose(line, &mut names),
             Piece::Block { info, text, .. } if is_among(CODE, info) => {
-                text.lines().for_each(|line| code(line, &mut out));
+                text.lines().for_each(|line| code(line, &mut in_examples));
             }
             // Output, commands, data.
             Piece::Block { .. } => {}
         }
     }
-    out
+    (names, in_examples)
 }
 
 /// Adds the names that a line of code defines, calls, or uses as keys of arguments.
@@ -162,14 +177,28 @@ mod tests {
         NewFile::new(path, content)
     }
 
+    fn listed(names: &BTreeSet<String>) -> Vec<&str> {
+        names.iter().map(String::as_str).collect()
+    }
+
     #[test]
     fn what_is_to_be_made_is_found_in_the_words() {
         let look = shown(&[("src/limiter.js", "class Limiter { constructor(make) {} of(key) {} }")]);
-        for (words, wanted) in [
+        let no_names: &[&str] = &[];
+        for (words, names) in [
             ("`new Limiter(make, { max: 1000 })` keeps `max` keys; give it a getter `size`.", &["max", "size"][..]),
             ("`Limiter.of` is slow for `debug` and `x.y`", &[]),
             ("Please give `HTMLRenderer` an argument `link_rel=None`.", &["HTMLRenderer"]),
-            ("```js\nnew Limiter('--level <level>', { ignoreCase: true }).choices(['debug'])\n```", &["ignoreCase"]),
+            ("The option `link_rel`:\n```python\nmd = make(link_rel=\"x\")\n```", &["link_rel"]),
+        ] {
+            let found = NewNames::of(words, &look);
+            assert_eq!((listed(&found.names), &listed(&found.in_examples)[..]), (names.to_vec(), no_names), "{words}");
+        }
+        for (words, in_examples) in [
+            (
+                "```js\nnew Limiter('--level <level>', { ignoreCase: true }).choices(['debug'])\n```",
+                &["ignoreCase"][..],
+            ),
             ("```python\nmd = make(link_rel=\"x\")\n```", &["link_rel"]),
             ("Run `python3 -m unittest`:\n```sh\nmake(all)\n```", &[]),
             ("```\nTraceback (most recent call last):\n  at _compile (node:1)\n```", &[]),
@@ -179,9 +208,14 @@ mod tests {
                 &["round_to"],
             ),
             ("Add\n\n    pub enum Operator { Add, Subtract }\n", &["Operator"]),
+            ("It fails:\n```python\napp = make_app()\nLimiter(app, level=2)\n```", &["level", "make_app"]),
         ] {
             let found = NewNames::of(words, &look);
-            assert_eq!(found.names.iter().map(String::as_str).collect::<Vec<_>>(), wanted, "{words}");
+            assert_eq!(
+                (listed(&found.in_examples), &listed(&found.names)[..]),
+                (in_examples.to_vec(), no_names),
+                "{words}"
+            );
         }
         let found = NewNames::of("Move it into `src/pieces.js`, out of src/limiter.js and other.js", &look);
         assert_eq!(found.paths, ["src/pieces.js"]);
@@ -199,5 +233,9 @@ mod tests {
         let new = file("src/pieces.js", "function pieces() {}\n");
         assert_eq!(missing(std::slice::from_ref(&new)), ["no file that was there before uses what is new"]);
         assert_eq!(missing(&[new, file("src/case.js", "require('./pieces')")]), [""; 0]);
+        let asked = NewNames::of("It fails:\n```js\napp = makeApp({ debug: true });\n```", &look);
+        let clean = [file("src/case.js", "x")];
+        assert_eq!((asked.missing(&clean, &look), asked.missing_of_examples(&clean)), (Vec::new(), 2));
+        assert_eq!(asked.missing_of_examples(&[file("src/case.js", "makeApp")]), 1);
     }
 }

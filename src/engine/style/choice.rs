@@ -1,6 +1,7 @@
 //! Chooses the candidate of a round to write, and the one to mend.
 //!
-//! Owns the order of candidates: by the checks compared with the base, the issue's own examples, names in the issue, agreement, and size.
+//! Owns the order of candidates: by the checks compared with the base, the issue's own examples, names in its sentences, agreement, names in
+//! its code blocks, and size.
 //! Pure. Tests: `round_tests.rs`.
 
 use std::cmp::Reverse;
@@ -9,7 +10,7 @@ use std::collections::BTreeSet;
 use domain::{BaseRun, Example, Look, NewFile, Outcome, OutcomeStatus};
 
 use super::asked::NewNames;
-use super::record::passed;
+use super::record::{fewer_tests, passed};
 use super::unseen::is_refused;
 use crate::sandbox::items;
 
@@ -26,6 +27,8 @@ pub struct Candidate<'a> {
     pub command: &'a str,
     /// Outcome of the checks, with the issue's own examples.
     pub ended: &'a Outcome,
+    /// Later answers of the round with the same files, which were not tried again.
+    pub repeats: usize,
 }
 
 /// What the issue names, compared with the round's first look.
@@ -42,6 +45,10 @@ impl IssueNames {
     pub(super) fn missing(&self, one: &Candidate<'_>) -> Vec<String> {
         self.asked.missing(one.files, &self.look)
     }
+
+    fn missing_of_examples(&self, one: &Candidate<'_>) -> usize {
+        self.asked.missing_of_examples(one.files)
+    }
 }
 
 /// Whether the issue has examples and all of them hold with it.
@@ -50,8 +57,8 @@ pub(super) fn is_shown(one: &Candidate<'_>) -> bool {
 }
 
 /// Whether it achieves more than what was written in the previous round.
-pub(super) fn is_better(one: &Candidate<'_>, before: &Candidate<'_>) -> bool {
-    let worth = |it: &Candidate<'_>| (!passed(it.ended), unmet(it).len(), failing(it.ended));
+pub(super) fn is_better(one: &Candidate<'_>, before: &Candidate<'_>, base: Option<&BaseRun>) -> bool {
+    let worth = |it: &Candidate<'_>| (!passed(it.ended, base), unmet(it).len(), failing(it.ended, base));
     worth(one) < worth(before)
 }
 
@@ -59,7 +66,7 @@ pub(super) const PASSES: &str = "passes with it";
 
 /// The verdict of the project's checks, if it allows the work to end.
 pub(super) fn verdict(one: &Candidate<'_>, base: Option<&BaseRun>) -> Option<&'static str> {
-    match passed(one.ended) {
+    match passed(one.ended, base) {
         true => Some(PASSES),
         false => excused(one, base).then_some("fails, as it does without it, and nothing fails that did not"),
     }
@@ -75,14 +82,16 @@ pub fn unmet<'a>(one: &Candidate<'a>) -> Vec<&'a Example> {
 pub(super) fn nearest<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>, asked: &IssueNames) -> Option<Candidate<'a>> {
     let lacks = |one: &&Candidate<'_>| {
         let lacking = unmet(one).len() + asked.missing(one).len();
-        (lacking, !passed(one.ended), is_flawed(one.ended), newly(one.ended, base), failing(one.ended), size(one))
+        let failing = failing(one.ended, base);
+        (lacking, !passed(one.ended, base), is_flawed(one.ended), newly(one.ended, base), failing, size(one))
     };
     all.iter().filter(|one| !is_refused(one.files, one.ended)).min_by_key(lacks).copied()
 }
 
 /// The candidate to write at the end of a round.
 pub(super) fn best<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>, asked: &IssueNames) -> Option<Candidate<'a>> {
-    let alike = |one: &Candidate<'_>| all.iter().filter(|other| same(one, other)).count();
+    let votes = |other: &Candidate<'_>| 1 + other.repeats;
+    let alike = |one: &Candidate<'_>| all.iter().filter(|other| same(one, other)).map(votes).sum::<usize>();
     // Examples that hold for no candidate make no difference.
     let held = all.iter().flat_map(|one| &one.ended.examples).filter(|example| example.holds);
     let met: BTreeSet<&str> = held.map(|example| example.says.as_str()).collect();
@@ -91,13 +100,14 @@ pub(super) fn best<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>, asked: &Is
         (
             // What was refused was not tried, and could not be written either.
             matches!(one.ended.status, OutcomeStatus::Denied { .. }) || is_refused(one.files, one.ended),
-            !passed(one.ended),
+            !passed(one.ended, base),
             is_flawed(one.ended),
             newly(one.ended, base),
             missed(one),
             asked.missing(one).len(),
-            failing(one.ended),
+            failing(one.ended, base),
             Reverse(alike(one)),
+            asked.missing_of_examples(one),
             size(one),
         )
     };
@@ -117,7 +127,7 @@ fn size(one: &Candidate<'_>) -> usize {
 
 /// Number of failures that the base does not have; the maximum if the run failed and none can be parsed.
 pub fn newly(ended: &Outcome, base: Option<&BaseRun>) -> usize {
-    if passed(ended) {
+    if passed(ended, base) {
         return 0;
     }
     let before = base.map(|base| items::failures(&base.tail)).unwrap_or_default();
@@ -130,13 +140,13 @@ pub(super) fn is_flawed(ended: &Outcome) -> bool {
     protocol::mistakes::findings(&ended.text).is_some()
 }
 
-fn failing(ended: &Outcome) -> usize {
-    if passed(ended) { 0 } else { items::failures(&ended.text).len() }
+fn failing(ended: &Outcome, base: Option<&BaseRun>) -> usize {
+    if passed(ended, base) { 0 } else { items::failures(&ended.text).len() }
 }
 
-/// Whether the checks fail on the base too, and nothing else fails now.
+/// Whether the checks fail on the base too, and nothing else fails now, of as many tests.
 fn excused(one: &Candidate<'_>, base: Option<&BaseRun>) -> bool {
     let red = base.is_some_and(|base| base.exit_code.is_some_and(|code| code != 0));
     let by_itself = matches!(one.ended.status, OutcomeStatus::Exited { .. } | OutcomeStatus::Ok);
-    red && by_itself && newly(one.ended, base) == 0
+    red && by_itself && newly(one.ended, base) == 0 && fewer_tests(one.ended, base).is_none()
 }

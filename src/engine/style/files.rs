@@ -5,11 +5,11 @@
 //! blocks or part of the issue's words; an answer can only write files that a person reviews, and the host chooses what is run. Tests:
 //! `files_tests.rs`.
 
-use domain::{Event, Look, Remarks, ShownFile, Task, TaskKind, Verb};
+use domain::{Event, Look, Outcome, Remarks, ShownFile, Task, TaskKind, Verb};
 use minijinja::context;
 
-use super::record::{self, base, changes_something, issue_text, outcomes, passed, widened};
-use super::{First, Reader, answer, round, unseen};
+use super::record::{self, base, changes_something, fewer_tests, issue_text, outcomes, passed, widened};
+use super::{EarlierTries, First, Reader, answer, round, unseen};
 use crate::engine::fence::seen;
 use crate::engine::{EngineConfig, failing, prompt};
 use crate::llm::{ModelRequest, Turn};
@@ -52,7 +52,10 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
     let shown: Vec<_> = look.files.iter().flat_map(blocks).collect();
     let issue = record::words(task);
     let Failing { command, text: failed, unmet, repair } = failures(log, &issue);
-    let first = if round::tries(task, log) { First::Tried { words: issue } } else { First::Written };
+    let (earlier, first) = match round::tries(task, log) {
+        true => (round::earlier_tries(log, look, &issue), First::Tried { words: issue }),
+        false => (EarlierTries::default(), First::Written),
+    };
     let conflicts = in_conflict(log);
     // A test in conflict may be written, as one that somebody names.
     let asked = format!("{title}\n{body}\n{words}\n{}\n{}", remarks.join("\n"), conflicts.join("\n"));
@@ -91,7 +94,8 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
         must_call: false,
     };
     let command = base(log).map(|base| base.command.clone());
-    (request, Reader::Files { look: Box::new(look.clone()), command, asked, first, written: unseen::written(log) })
+    let (look, written) = (Box::new(look.clone()), unseen::written(log));
+    (request, Reader::Files { look, command, asked, first, written, earlier })
 }
 
 /// Escapes text that does not come back in answers. Files are shown unchanged, because their text does, even with tokens of chat templates.
@@ -170,21 +174,21 @@ fn failures(log: &[Event], words: &str) -> Failing {
     if let Some(one) = spoken_of {
         let unmet = round::lacking(log, &one, words);
         let flawed = protocol::mistakes::findings(&one.ended.text).is_some();
-        let text = (flawed || !passed(one.ended)).then(|| shortened(&one.ended.text));
+        let text = (flawed || !passed(one.ended, base(log))).then(|| failing_text(one.ended, log));
         return Failing { command: one.command.to_owned(), text, unmet, repair: true };
     }
     let (before, round) = log.split_at(round::start(log));
     let last = round.iter().rposition(|event| matches!(event, Event::TurnCompleted { calls, .. } if !calls.is_empty()));
     let run = last.and_then(|last| {
         outcomes(round, last).find_map(|(action, ended)| match action {
-            domain::Action::Bash { command } if !passed(ended) => Some((command, ended)),
+            domain::Action::Bash { command } if !passed(ended, base(log)) => Some((command, ended)),
             _ => None,
         })
     });
     if let Some((command, ended)) = run {
         let written =
             last.and_then(|last| outcomes(round, last).find_map(|(action, ended)| mistakes::of(action, ended)));
-        let failing = shortened(&ended.text);
+        let failing = failing_text(ended, log);
         return after(command, written.map_or(failing.clone(), |seen| format!("{seen}\n\n{failing}")));
     }
     let returned = before.iter().rev().find_map(|event| match event {
@@ -209,6 +213,12 @@ fn failures(log: &[Event], words: &str) -> Failing {
 pub fn failing(output: &str) -> Vec<String> {
     let named = items::failures(output).into_iter().flat_map(|item| item.file.into_iter().chain(item.test));
     named.collect()
+}
+
+/// Why a run did not pass: that fewer tests ran, if they did, and its output in short.
+fn failing_text(ended: &Outcome, log: &[Event]) -> String {
+    let output = shortened(&ended.text);
+    fewer_tests(ended, base(log)).map_or(output.clone(), |fewer| format!("{fewer}\n\n{output}"))
 }
 
 /// Mistakes seen in the files themselves, then the first failures; if none can be parsed, the end of the output.

@@ -12,6 +12,7 @@ mod blocks;
 pub mod check;
 mod choice;
 mod definitions;
+mod earlier;
 pub mod files;
 mod part;
 pub mod record;
@@ -28,6 +29,7 @@ use super::tools;
 use crate::llm::ModelResponse;
 
 pub(in crate::engine) use answer::EXAMPLE;
+pub use earlier::EarlierTries;
 pub use settled::settled;
 
 /// How a model is talked to.
@@ -87,6 +89,8 @@ pub enum Reader {
         first: First,
         /// Paths that earlier answers wrote, which count as shown.
         written: Vec<String>,
+        /// The round's candidates, if the files are tried.
+        earlier: EarlierTries,
     },
 }
 
@@ -100,9 +104,13 @@ impl Reader {
             Reader::Tools { .. } => response.calls.iter().map(tools::request).collect(),
             Reader::Text => text::calls(response, turn).iter().map(tools::request).collect(),
             Reader::Files { .. } if response.truncated => Vec::new(),
-            Reader::Files { look, command, asked, first, written } => {
-                let files = unseen::marked(answer::files(&response.text, look, asked), look, written);
-                answer::calls(files, command.as_deref(), first, look, turn)
+            Reader::Files { look, command, asked, first, written, earlier } => {
+                let all = earlier.completed(answer::files(&response.text, look, asked));
+                let files = unseen::marked(all, look, written);
+                match earlier.repeated(&files, turn) {
+                    Some(repeated) => vec![repeated],
+                    None => answer::calls(files, command.as_deref(), first, look, turn),
+                }
             }
         }
     }

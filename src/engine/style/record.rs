@@ -1,10 +1,11 @@
-//! Reads the log of a task in the style *files*. Pure.
+//! Reads the log of a task in the style *files*. Pure. Tests: below, and in the files that use it.
 
 use domain::{Action, BaseRun, Call, CallRequest, Event, Look, Outcome, Request, Task, Verb};
 
 use crate::command;
 use crate::engine::fence::seen;
 use crate::sandbox::failures::failure;
+use crate::sandbox::test_counts;
 use crate::text;
 
 /// The issue's title, its text, and the words of the command.
@@ -91,6 +92,60 @@ pub(super) fn outcomes(log: &[Event], last: usize) -> impl Iterator<Item = (&Act
     })
 }
 
-pub(super) fn passed(ended: &Outcome) -> bool {
-    ended.status.succeeded() && failure(&ended.text).is_none()
+/// Whether the checks pass, and no fewer tests ran than on the base.
+pub(super) fn passed(ended: &Outcome, base: Option<&BaseRun>) -> bool {
+    ended.status.succeeded() && failure(&ended.text).is_none() && fewer_tests(ended, base).is_none()
+}
+
+/// A sentence where fewer tests ran than on the base, as far as both outputs count them.
+pub(super) fn fewer_tests(ended: &Outcome, base: Option<&BaseRun>) -> Option<String> {
+    let (now, before) = test_counts::fewer(&ended.text, &base?.tail)?;
+    Some(format!("only {now} tests ran, and {before} ran before"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::choice::{Candidate, verdict};
+    use super::super::files::tests::{acted, answered, looked, question, requested, unittest};
+    use super::super::round::{self, Step};
+    use super::*;
+    use domain::{NewFile, OutcomeStatus, TaskId};
+
+    fn ran(tests: u32) -> String {
+        format!("Ran {tests} tests in 0.001s\n\nOK\n")
+    }
+
+    /// A candidate under which so many tests run and pass.
+    fn tried(turn: u32, tests: u32) -> Vec<Event> {
+        let files = vec![NewFile::new("calc.py", format!("x = {turn}\n"))];
+        let action = Action::Try { files, command: "make test".into(), check: None };
+        let mut log = vec![looked(turn, None), answered(turn, vec![action])];
+        log.extend(acted(turn, turn, 0, OutcomeStatus::Ok, &ran(tests)));
+        log
+    }
+
+    #[test]
+    fn a_candidate_under_which_fewer_tests_run_than_on_the_base_does_not_pass_and_the_model_is_told() {
+        let begun = vec![requested(), looked(1, Some((0, &ran(4))))];
+        let step = |log: &[Event]| round::next(&Task::fold(TaskId(1), log), log);
+        for tests in [4, 5] {
+            assert!(matches!(step(&[begun.clone(), tried(1, tests)].concat()), Step::Say(_)), "{tests}");
+        }
+        let mut log = [begun, tried(1, 3), tried(2, 3)].concat();
+        assert_eq!(step(&log), Step::Ask);
+        log.push(looked(3, None));
+        let text = question(&log);
+        assert!(text.contains("`make test` fails:\n\n```\nonly 3 tests ran, and 4 ran before"), "{text}");
+    }
+
+    #[test]
+    fn a_red_base_is_no_excuse_where_fewer_tests_run() {
+        let red = unittest(&["test_net"]);
+        let base = BaseRun { command: "make test".into(), exit_code: Some(1), tail: red.clone() };
+        for (output, excused) in [(red.replace("Ran 4", "Ran 3"), false), (red, true)] {
+            let ended = Outcome::new(OutcomeStatus::Exited { code: 1 }, output);
+            let one = Candidate { turn: 1, text: "", files: &[], command: "make test", ended: &ended, repeats: 0 };
+            assert_eq!(verdict(&one, Some(&base)).is_some(), excused);
+        }
+    }
 }

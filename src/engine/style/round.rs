@@ -5,12 +5,13 @@
 //! tried where five actions are allowed. Tests: `round_tests.rs`.
 
 use domain::{
-    Action, BaseRun, Call, CallRequest, Event, Example, Look, NewFile, Outcome, OutcomeStatus, PauseReason, ShownFile,
-    Task, Verb,
+    Action, BaseRun, Call, CallRequest, Event, Example, Look, MALFORMED_LIMIT, NewFile, Outcome, OutcomeStatus,
+    PauseReason, ShownFile, Task, Verb,
 };
 
 pub use super::choice::{Candidate, newly, unmet};
 use super::choice::{IssueNames, PASSES, best, is_better, is_flawed, is_shown, nearest, verdict};
+use super::earlier::{EarlierTries, repeated_turn};
 use super::record::{self, asks_for_more, changes_something, passed};
 use super::settled::{end, summary};
 use super::view;
@@ -76,7 +77,8 @@ pub fn candidates(log: &[Event]) -> Vec<Candidate<'_>> {
         for (request, index) in calls.iter().zip(0_u32..) {
             let Call::Action { action: Action::Try { files, command, .. } } = &request.call else { continue };
             let ended = outcome(round, *turn, index).filter(|ended| ended.status != OutcomeStatus::Interrupted);
-            out.extend(ended.map(|ended| Candidate { turn: *turn, text, files, command, ended }));
+            let repeats = round.iter().filter(|event| repeated_turn(event) == Some(*turn)).count();
+            out.extend(ended.map(|ended| Candidate { turn: *turn, text, files, command, ended, repeats }));
         }
     }
     out
@@ -95,17 +97,29 @@ fn outcome(log: &[Event], turn: u32, index: u32) -> Option<&Outcome> {
 
 /// The candidate that the coming answer mends, at every third answer of a round: the one that lacks least. Other answers are asked for
 /// anew, because small models find a solution more often in another sample than in their own mistake; so is the one after an unusable
-/// answer. `words` are the issue's.
+/// answer. Answers that repeat a candidate count, and unusable ones do not. `words` are the issue's.
 pub fn mended<'a>(log: &'a [Event], words: &str) -> Option<Candidate<'a>> {
     let (all, base, asked) = (candidates(log), record::base(log), issue_names(log, words));
-    (all.len() % 3 == 2 && unusable(log, &all) == 0).then(|| nearest(&all, base, &asked)).flatten()
+    let usable: usize = all.iter().map(|one| 1 + one.repeats).sum();
+    (usable % 3 == 2 && unusable(log, &all) == 0).then(|| nearest(&all, base, &asked)).flatten()
+}
+
+/// The round's candidates, with which the coming answer is compared; `look` is what its question shows, `words` are the issue's.
+pub fn earlier_tries(log: &[Event], look: &Look, words: &str) -> EarlierTries {
+    let is_shown = |file: &NewFile| look.files.iter().any(|it| it.path == file.path && it.text == file.content);
+    let mended = mended(log, words).map(|one| one.files).filter(|files| files.iter().all(is_shown));
+    EarlierTries {
+        tried: candidates(log).iter().map(|one| (one.turn, one.files.to_vec())).collect(),
+        mended: mended.unwrap_or_default().to_vec(),
+    }
 }
 
 /// Answers of the round that brought nothing new: unusable, or equal to an earlier one.
 pub fn repeats(log: &[Event]) -> usize {
     let all = candidates(log);
     let same = all.iter().enumerate().filter(|(at, one)| all[..*at].iter().any(|before| before.files == one.files));
-    same.count() + log[start(log)..].iter().filter(|event| is_unusable(event)).count()
+    let brought_nothing = |event: &&Event| is_unusable(event) || repeated_turn(event).is_some();
+    same.count() + log[start(log)..].iter().filter(brought_nothing).count()
 }
 
 /// Unusable answers since the newest candidate.
@@ -117,7 +131,9 @@ fn unusable(log: &[Event], all: &[Candidate<'_>]) -> usize {
 
 fn is_unusable(event: &Event) -> bool {
     let is_action = |request: &CallRequest| matches!(request.call, Call::Action { .. });
-    matches!(event, Event::TurnCompleted { model, calls, .. } if model != HOST && !calls.iter().any(is_action))
+    let has_none =
+        matches!(event, Event::TurnCompleted { model, calls, .. } if model != HOST && !calls.iter().any(is_action));
+    has_none && repeated_turn(event).is_none()
 }
 
 /// Whether more of long files is shown than the definitions that the issue names: a written change was not good enough, or answers were
@@ -195,7 +211,9 @@ pub fn next(task: &Task, log: &[Event]) -> Step {
     // What was written in the previous round stays if nothing better is found.
     let stays = before.filter(|before| verdict(before, base).is_some());
     let most = TRIES.min(usize::from(task.every()).saturating_sub(1));
-    let spent = asked(log) >= most + UNUSABLE;
+    // One more answer without an action would pause the task, whatever the round has found.
+    let idle = task.malformed.saturating_add(1) >= MALFORMED_LIMIT;
+    let spent = idle || asked(log) >= most + UNUSABLE;
     let Some(last) = all.last() else {
         return match stays.filter(|_| spent) {
             Some(before) => Step::Say(Box::new(kept(task, &before, base))),
@@ -208,7 +226,7 @@ pub fn next(task: &Task, log: &[Event]) -> Step {
     let red = base.is_some_and(|base| base.exit_code.is_some_and(|code| code != 0));
     let turned_green = red && !log.iter().any(changes_something);
     let proven = unmet(last).is_empty() && (turned_green || issue_names.missing(last).is_empty());
-    if passed(last.ended) && !is_flawed(last.ended) && proven {
+    if passed(last.ended, base) && !is_flawed(last.ended) && proven {
         return Step::Say(Box::new(taken(task, last, Some(PASSES))));
     }
     if all.len() < most && !spent && tries(task, log) {
@@ -216,9 +234,9 @@ pub fn next(task: &Task, log: &[Event]) -> Step {
     }
     let Some(best) = best(&all, base, &issue_names) else { return Step::Ask };
     // If the base fails too, the failures may be the issue itself, so another round tries to fix them.
-    let ends = passed(best.ended) || before.is_some() || is_shown(&best);
+    let ends = passed(best.ended, base) || before.is_some() || is_shown(&best);
     match (verdict(&best, base).filter(|_| ends), stays) {
-        (verdict, Some(before)) if verdict.is_none() || !is_better(&best, &before) => {
+        (verdict, Some(before)) if verdict.is_none() || !is_better(&best, &before, base) => {
             Step::Say(Box::new(kept(task, &before, base)))
         }
         (Some(verdict), _) if before.is_some() || unmet(&best).is_empty() => {

@@ -47,6 +47,18 @@ fn spoken(answer: TurnAnswer, number: u32) -> Vec<Event> {
     log
 }
 
+/// An answer with the files of an earlier candidate, and its call as it was answered.
+fn repeated(log: &[Event], turn: u32, content: &str) -> Vec<Event> {
+    let call = earlier_tries(log, &Look::default(), "").repeated(&file(content), turn).expect("it was tried");
+    let Call::Malformed { reason } = &call.call else { panic!("{call:?}") };
+    let unrun = Event::CallAnswered { turn, index: 0, answer: reason.clone(), malformed: true };
+    let mut answer = answered(turn, Vec::new());
+    if let Event::TurnCompleted { calls, .. } = &mut answer {
+        calls.push(call);
+    }
+    vec![answer, unrun]
+}
+
 /// The workspace was committed.
 fn captured() -> Event {
     let commit = domain::Commit::parse(&"a".repeat(40)).expect("a commit");
@@ -108,9 +120,9 @@ fn after_an_answer_that_brought_nothing_new_the_question_is_another_and_freer() 
         let turn = Task::fold(TaskId(1), log).turn + 1;
         request_of(&[log, &[Event::Looked { turn, look }]].concat()).temperature.expect("one")
     };
-    log.extend(tried(2, "bad", 1, &unittest(&["test_add"])));
+    log.extend(repeated(&log, 2, "bad"));
     assert!((asked(&log) - 0.85).abs() < 1e-9, "the same once more");
-    assert!(mended(&log, "").is_some());
+    assert!(mended(&log, "").is_some(), "that was an answer, though it was not tried again");
     log.push(answered(3, vec![]));
     assert!(mended(&log, "").is_none(), "it gave back what it was to mend");
     assert!((asked(&log) - 1.0).abs() < 1e-9);
@@ -190,6 +202,33 @@ fn answers_without_anything_usable_do_not_keep_a_round_open_for_ever() {
     }
     log.push(answered(6, Vec::new()));
     assert_eq!(chosen(&said(&log)), ("first", false));
+}
+
+#[test]
+fn an_answer_that_was_tried_before_takes_no_try_and_keeps_its_vote() {
+    let mut log = begun(0, &[]);
+    let red = unittest(&["test_add"]);
+    log.extend(tried(1, "a long one", 1, &red));
+    log.extend(tried(2, "short", 1, &red));
+    log.extend(repeated(&log, 3, "a long one"));
+    let task = Task::fold(TaskId(1), &log);
+    assert_eq!((task.used, step(&log)), (2, Step::Ask));
+    assert!(!wide(&[log.as_slice(), &repeated(&log, 4, "short")].concat()), "neither was unusable");
+    log.extend(tried(4, "other", 1, &red));
+    log.extend(tried(5, "another", 1, &red));
+    assert_eq!(chosen(&said(&log)).0, "a long one", "two answers gave it");
+}
+
+#[test]
+fn a_model_that_repeats_itself_ends_the_round_before_the_task_is_paused() {
+    let mut log = begun(0, &[]);
+    log.extend(tried(1, "bad", 1, &unittest(&["test_add"])));
+    for turn in 2..=5 {
+        assert_eq!(step(&log), Step::Ask);
+        log.extend(repeated(&log, turn, "bad"));
+    }
+    assert!(Task::fold(TaskId(1), &log).malformed < MALFORMED_LIMIT);
+    assert_eq!(chosen(&said(&log)), ("bad", false));
 }
 
 #[test]
@@ -291,6 +330,19 @@ fn an_answer_that_leaves_out_what_the_issue_names_is_not_taken_at_once() {
     log.extend(tried(3, "z", 0, GREEN));
     log.extend(tried(4, "w", 0, GREEN));
     assert!(chosen(&said(&log)).1, "names alone prove nothing: what passes is done");
+}
+
+#[test]
+fn a_name_of_the_issues_example_code_keeps_no_right_answer_back() {
+    let body = "Sums are wrong:\n\n```python\napp = make_app()\napp.add(1, 2)\n```";
+    let begun = vec![super::super::files::tests::asking(body), looked(1, Some((0, GREEN)))];
+    let passes = [begun.clone(), tried(1, "good", 0, GREEN)].concat();
+    assert_eq!(chosen(&said(&passes)), ("good", true), "another file defines that");
+    let mut log = begun;
+    for (turn, content) in [(1, "good one"), (2, "make_app"), (3, "good  one"), (4, "other")] {
+        log.extend(tried(turn, content, 1, &unittest(&["test_add"])));
+    }
+    assert_eq!(chosen(&said(&log)).0, "good one", "what most answers gave counts more");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use domain::{Action, Call, CallRequest, Event, NewFile, Outcome, OutcomeStatus, Task};
 
 use super::choice::newly;
-use super::record::{asks_for_more, base, outcomes, passed};
+use super::record::{asks_for_more, base, fewer_tests, outcomes, passed};
 use crate::engine::answer::{HOST, TurnAnswer};
 use crate::text;
 
@@ -33,7 +33,7 @@ pub fn settled(task: &Task, log: &[Event]) -> Option<TurnAnswer> {
         _ => return None,
     };
     let verdict = match (command, ended) {
-        (Some(command), Some(ended)) if passed(ended) => format!("`{command}` passes with it."),
+        (Some(command), Some(ended)) if passed(ended, base(log)) => format!("`{command}` passes with it."),
         (Some(command), Some(ended)) if excused(log, ended) => {
             format!("`{command}` fails, as it does without it, and nothing fails that did not.")
         }
@@ -63,7 +63,7 @@ fn excused(log: &[Event], ended: &Outcome) -> bool {
     let Some(base) = base else { return false };
     let ended_by_itself = matches!(ended.status, OutcomeStatus::Exited { .. } | OutcomeStatus::Ok);
     let tries = log.iter().rev().take_while(|event| !asks_for_more(event)).filter(|event| answered(event)).count();
-    ended_by_itself && tries >= TRIES && newly(ended, Some(base)) == 0
+    ended_by_itself && tries >= TRIES && newly(ended, Some(base)) == 0 && fewer_tests(ended, Some(base)).is_none()
 }
 
 fn answered(event: &Event) -> bool {

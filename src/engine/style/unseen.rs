@@ -52,7 +52,7 @@ pub(super) fn is_refused(files: &[NewFile], outcome: &Outcome) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{First, Reader, shown};
+    use super::super::{EarlierTries, First, Reader, shown};
     use super::*;
     use crate::engine::style::files::tests::{acted, answered, looked, requested};
     use crate::llm::ModelResponse;
@@ -99,7 +99,8 @@ mod tests {
         let response = ModelResponse { text, ..ModelResponse::default() };
         for first in [First::Written, First::Tried { words: String::new() }] {
             let (look, command, written) = (look.clone(), Some("make test".to_owned()), Vec::new());
-            let reader = Reader::Files { look, command, asked: String::new(), first, written };
+            let earlier = EarlierTries::default();
+            let reader = Reader::Files { look, command, asked: String::new(), first, written, earlier };
             let calls = reader.calls(&response, 1);
             let Some(Action::WriteFiles { files } | Action::Try { files, .. }) = calls[0].call.action() else {
                 panic!("{calls:?}")
