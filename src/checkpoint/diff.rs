@@ -4,7 +4,7 @@
 //! inside says.
 
 use super::view::{CheckpointView, DiffPart};
-use crate::text::{MAX_LINE, bytes, code, count, cut, fence, visible};
+use crate::text::{CREDENTIAL_PLACE, MAX_LINE, bytes, code, count, cut, fence, visible};
 use domain::{CapturedTree, FileChange};
 use std::fmt::Write as _;
 
@@ -23,12 +23,16 @@ pub(super) fn parts(tree: &CapturedTree) -> Vec<DiffPart> {
     // A cut is in the last part. If the count differs from git's own, the missing parts cannot be attributed.
     let counted = sections.len() == tree.files.len() || (tree.diff_cut > 0 && sections.len() < tree.files.len());
     let last = if tree.diff_cut > 0 { sections.len().saturating_sub(1) } else { usize::MAX };
-    let part = |(at, file): (usize, &FileChange)| DiffPart {
-        path: file.path.clone(),
-        about: about(file),
-        binary: file.kind == "binary",
-        text: sections.get(at).copied().unwrap_or_default().to_owned(),
-        cut: !counted || at >= last,
+    let part = |(at, file): (usize, &FileChange)| {
+        let text = sections.get(at).copied().unwrap_or_default().to_owned();
+        DiffPart {
+            path: file.path.clone(),
+            about: about(file),
+            binary: file.kind == "binary",
+            // What stands in place of a credential may stand in place of code; a file that imitates it is named for nothing.
+            cut: !counted || at >= last || text.contains(CREDENTIAL_PLACE),
+            text,
+        }
     };
     tree.files.iter().enumerate().map(part).collect()
 }

@@ -257,6 +257,21 @@ fn what_is_cut_is_named_with_its_size_whatever_its_lines_say() {
 }
 
 #[test]
+fn a_file_of_which_a_credential_is_left_out_is_not_shown_whole() {
+    let files = [("a.py", "modified", 900), ("b.py", "added", 70)];
+    let key = |word: &str| format!("{word} = '-----{word} {} KEY-----'", "PRIVATE");
+    let token = format!("x = 'gh{}_{}'", "p", "a1B2".repeat(10));
+    for lines in [vec![key("BEGIN"), "import os; os.system('x')".to_owned(), key("END")], vec![token]] {
+        let diff = file_diff("a.py", &lines) + &file_diff("b.py", &forged(4));
+        let parts = tree(&files, crate::text::redacted_diff(&diff).into_owned(), 0);
+        assert!(!diff::is_whole(&parts) && diff::is_whole(&parts[1..]), "{parts:?}");
+        let view = CheckpointView { diff: parts.clone(), ..example() };
+        assert_eq!(render_checkpoint(&view).contains("+import os; os.system('x')"), lines.len() == 3);
+        assert!(not_whole(parts).starts_with("`a.py` (900 B). Read them"));
+    }
+}
+
+#[test]
 fn binary_files_are_named_and_never_shown() {
     let files = [("a.pyc", "binary", 1_234), ("b.py", "modified", 10), ("l", "modified", 3)];
     let binary = "diff --git a/a.pyc b/a.pyc\nnew file mode 100644\nBinary files /dev/null and b/a.pyc differ\n";

@@ -136,7 +136,7 @@ pub struct DiffPart {
     pub binary: bool,
     /// Untrusted: as git writes it.
     pub text: String,
-    /// Whether text was cut off before rendering.
+    /// Whether text was cut off before rendering, or a credential was left out of it.
     pub cut: bool,
 }
 
