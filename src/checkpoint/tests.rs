@@ -177,6 +177,18 @@ fn what_is_whole_is_shown_whole() {
     let whole = |text: &str| diff::is_whole(&[part("x", text)]);
     assert!(!whole(&line.repeat(300)), "too much");
     assert!(!whole(&format!("+{}\n", "x".repeat(401))), "its end is cut");
+    for (text, shown) in [
+        (format!("+x = 1{}; evil()\n", "\t".repeat(300)), false),
+        (format!("-x = 1{}; good()\n", " ".repeat(41)), false),
+        (format!("+x = 1{}; evil()\n", "\t \u{a0}\u{3000}".repeat(4)), false),
+        (format!("+{}evil()\n", " ".repeat(121)), false),
+        (format!("+x = 1{}# one\n", "\t".repeat(5)), true),
+        (format!("+{}f(\n", "\t".repeat(15)), true),
+        (format!("+x = 1{}\n", " ".repeat(60)), true),
+        (format!(" x = 1{}; there()\n", " ".repeat(60)), true),
+    ] {
+        assert_eq!(whole(&text), shown, "{text}");
+    }
     assert!(!diff::is_whole(&[DiffPart { binary: true, ..part("x", "") }]));
 }
 
@@ -340,6 +352,21 @@ fn notes_are_few_and_tell_something() {
     insta::assert_snapshot!("notes", told.join("\n"));
     view.commit = None;
     assert!(render_notes(&view).is_empty());
+}
+
+#[test]
+fn what_a_line_hides_by_white_space_or_look_alikes_is_noted() {
+    let notes = |added: &str| {
+        let diff = vec![part("x.py", &format!("--- a/x.py\n+++ b/x.py\n@@ -0,0 +1,1 @@\n+{added}\n"))];
+        let all = render_notes(&CheckpointView { diff, ..example() });
+        all.into_iter().filter(|note| note.0 == "x.py").map(|note| note.2).collect::<Vec<_>>().join("\n")
+    };
+    assert!(notes(&format!("x = 1{}; evil()", "\t".repeat(50))).contains("A very long line"));
+    assert!(notes(&format!("x = 1{}; evil()", "\t".repeat(6))).contains("behind much white space"));
+    assert!(notes("p\u{430}ypal = 1").contains("which may look alike: `p\\u{430}ypal`"));
+    for fine in ["paypal = 1", "x = 'паспорт', 'αβγ'", "\tx = 1\t\t# one"] {
+        assert_eq!(notes(fine), "", "{fine}");
+    }
 }
 
 #[test]
