@@ -23,7 +23,7 @@ pub(super) fn gather(window: &[Event], all: impl FnOnce() -> Vec<ActionLine>) ->
             None => Shown::Missing(number),
         },
     };
-    let text = |claim: &Claim| redact::without(claim.text.clone());
+    let text = |claim: &Claim| redact::in_words(&claim.text);
     claims.iter().map(|claim| ClaimLine { text: text(claim), shown: shown(claim.action) }).collect()
 }
 

@@ -4,7 +4,7 @@
 //! inside says.
 
 use super::view::{CheckpointView, DiffPart};
-use crate::text::{MAX_LINE, bytes, code, count, cut, fence, visible};
+use crate::text::{CREDENTIAL_PLACE, MAX_LINE, bytes, code, columns, count, cut, fence, visible};
 use domain::{CapturedTree, FileChange};
 use std::fmt::Write as _;
 
@@ -14,6 +14,10 @@ const FRAME: usize = 512;
 const WHOLE: usize = 20 * 1024;
 /// Files from which it does not either.
 const MAX_PARTS: usize = 100;
+/// The most columns of white space within a changed line; what stands behind more is easily overlooked.
+const MAX_GAP: usize = 40;
+/// The most columns before a changed line's first sign.
+const MAX_INDENT: usize = 120;
 /// Beginning of each file's part; lines of a file begin with a sign.
 const BEGINS: &str = "diff --git ";
 
@@ -23,12 +27,16 @@ pub(super) fn parts(tree: &CapturedTree) -> Vec<DiffPart> {
     // A cut is in the last part. If the count differs from git's own, the missing parts cannot be attributed.
     let counted = sections.len() == tree.files.len() || (tree.diff_cut > 0 && sections.len() < tree.files.len());
     let last = if tree.diff_cut > 0 { sections.len().saturating_sub(1) } else { usize::MAX };
-    let part = |(at, file): (usize, &FileChange)| DiffPart {
-        path: file.path.clone(),
-        about: about(file),
-        binary: file.kind == "binary",
-        text: sections.get(at).copied().unwrap_or_default().to_owned(),
-        cut: !counted || at >= last,
+    let part = |(at, file): (usize, &FileChange)| {
+        let text = sections.get(at).copied().unwrap_or_default().to_owned();
+        DiffPart {
+            path: file.path.clone(),
+            about: about(file),
+            binary: file.kind == "binary",
+            // What stands in place of a credential may stand in place of code; a file that imitates it is named for nothing.
+            cut: !counted || at >= last || text.contains(CREDENTIAL_PLACE),
+            text,
+        }
     };
     tree.files.iter().enumerate().map(part).collect()
 }
@@ -115,14 +123,37 @@ pub(super) fn too_large(view: &CheckpointView) -> Option<String> {
     ))
 }
 
-/// Whether any review shows it completely: small enough, not too many files, nothing binary, no line that is cut.
+/// Whether any review shows it completely: small enough, not too many files, nothing binary, no line that is cut or goes on far
+/// to the right.
 pub(super) fn is_whole(diff: &[DiffPart]) -> bool {
     diff.len() <= MAX_PARTS && diff.iter().all(showable) && diff.iter().map(cost).sum::<usize>() <= WHOLE
 }
 
 /// Whether its text is complete and can be shown unchanged.
 fn showable(part: &DiffPart) -> bool {
-    !part.binary && !part.cut && part.text.lines().all(|line| cut(&visible(line), MAX_LINE).1 == 0)
+    !part.binary && !part.cut && part.text.lines().all(is_readable)
+}
+
+/// Whether a line of a diff is shown to its end, and nothing that it changes is pushed aside.
+fn is_readable(line: &str) -> bool {
+    columns(&visible(line)) <= MAX_LINE && line.strip_prefix(['+', '-']).is_none_or(|changed| !is_pushed_aside(changed))
+}
+
+/// Whether a line, without its sign, goes on behind so much white space that it seems to end, or to be empty, before.
+pub(super) fn is_pushed_aside(line: &str) -> bool {
+    let text = line.trim_start();
+    if !text.is_empty() && columns(&line[..line.len() - text.len()]) > MAX_INDENT {
+        return true;
+    }
+    let mut gap = 0_usize;
+    text.trim_end().chars().any(|c| {
+        gap = match c {
+            '\t' => gap + 8,
+            _ if c.is_whitespace() => gap + 1,
+            _ => 0,
+        };
+        gap > MAX_GAP
+    })
 }
 
 /// Bytes of its text in a review.

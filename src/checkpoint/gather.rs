@@ -145,7 +145,7 @@ fn summary(window: &[Event]) -> String {
         })
     };
     // Redacted before anything is cut: of half a credential the pattern would not be recognised.
-    redact::without(done.filter(|text| !text.trim().is_empty()).or_else(said).unwrap_or_default())
+    redact::in_words(&done.filter(|text| !text.trim().is_empty()).or_else(said).unwrap_or_default())
 }
 
 fn looked(window: &[Event]) -> Vec<(String, String)> {
@@ -195,7 +195,7 @@ pub fn lines<'a>(log: &'a [Event], window: &'a [Event], blocked: &[BlockedLine])
         let action = *asked.get(&(*turn, *index))?;
         let outcome = ended.get(number).copied();
         let result = outcome.map_or(ActionResult::Interrupted, |outcome| result(action, outcome, blocked));
-        let (kind, what) = (action.kind().to_owned(), redact::without(action.object().into_owned()));
+        let (kind, what) = (action.kind().to_owned(), redact::in_words(&action.object()));
         let mistake = outcome.and_then(|outcome| mistake(action, outcome));
         let by_command = touched::of(action, outcome);
         let mut wrote: Vec<String> = action.written().into_iter().map(str::to_owned).collect();
@@ -209,7 +209,7 @@ pub fn lines<'a>(log: &'a [Event], window: &'a [Event], blocked: &[BlockedLine])
 fn actions(view: &mut CheckpointView, log: &[Event], window: &[Event]) {
     for (line, action) in lines(log, window, &view.blocked) {
         if let (Action::Bash { command }, ActionResult::Exited { code, note, failed, .. }) = (action, &line.result) {
-            let (command, note) = (redact::without(command.clone()), note.clone());
+            let (command, note) = (redact::in_words(command), note.clone());
             view.evidence.push(EvidenceLine { command, exit_code: *code, note, failed: *failed });
         }
         view.actions.push(line);

@@ -1,13 +1,13 @@
 //! Inline notes on changed lines that deserve attention, written by the bot, with untrusted text as code.
 
-use super::diff::{Hunk, added_lines, shows_line};
+use super::diff::{Hunk, added_lines, is_pushed_aside, shows_line};
 use super::view::{ActionLine, ActionResult, CheckpointView};
-use crate::text::{code, cut, is_hidden, one_line};
+use crate::text::{code, columns, cut, is_hidden, one_line};
 use std::collections::BTreeSet;
 
 /// The most notes of one review, because an interrupted request may leave notes behind.
 const MAX_NOTES: usize = 4;
-/// Length in characters above which a line gets a note.
+/// Length in columns above which a line gets a note.
 const LONG: usize = 400;
 
 /// One note: the path as git has it, the new file's line, Markdown.
@@ -26,8 +26,17 @@ pub fn render_notes(view: &CheckpointView) -> Vec<InlineNote> {
             let text = format!("This line holds characters that don't show: {}", code(cut(&shown, 120).0));
             notes.push(line, "hidden", text);
         }
-        if line.added.chars().count() > LONG {
+        if columns(line.added) > LONG {
             notes.push(line, "long", "A very long line: scroll to its end before you approve.".to_owned());
+        } else if is_pushed_aside(line.added) {
+            let text = "This line goes on behind much white space: scroll to its end before you approve.".to_owned();
+            notes.push(line, "aside", text);
+        }
+    }
+    for line in &lines {
+        if let Some(word) = mixed_word(line.added) {
+            let text = format!("Letters of two alphabets in one word, which may look alike: {}", code(&word));
+            notes.push(line, "mixed", text);
         }
     }
     for line in &lines {
@@ -61,6 +70,19 @@ impl<'a> Notes<'a> {
             self.out.push((at.path.to_owned(), at.line, text));
         }
     }
+}
+
+/// The first word in which Latin letters stand beside Greek or Cyrillic ones, with the number of each of the latter in its place.
+fn mixed_word(line: &str) -> Option<String> {
+    if line.is_ascii() {
+        return None;
+    }
+    let latin = |c: char| c.is_ascii_alphabetic() || matches!(c, '\u{c0}'..='\u{24f}');
+    let other = |c: char| matches!(c, '\u{370}'..='\u{52f}' | '\u{1f00}'..='\u{1fff}' | '\u{a640}'..='\u{a69f}');
+    let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let mixed = words.find(|word| word.chars().any(latin) && word.chars().any(other))?;
+    let shown = |c: char| if other(c) { format!("\\u{{{:x}}}", u32::from(c)) } else { c.to_string() };
+    Some(mixed.chars().map(shown).collect())
 }
 
 /// The actions of this checkpoint that wrote the file, by name or, for a command, as its sandbox reports.

@@ -177,6 +177,18 @@ fn what_is_whole_is_shown_whole() {
     let whole = |text: &str| diff::is_whole(&[part("x", text)]);
     assert!(!whole(&line.repeat(300)), "too much");
     assert!(!whole(&format!("+{}\n", "x".repeat(401))), "its end is cut");
+    for (text, shown) in [
+        (format!("+x = 1{}; evil()\n", "\t".repeat(300)), false),
+        (format!("-x = 1{}; good()\n", " ".repeat(41)), false),
+        (format!("+x = 1{}; evil()\n", "\t \u{a0}\u{3000}".repeat(4)), false),
+        (format!("+{}evil()\n", " ".repeat(121)), false),
+        (format!("+x = 1{}# one\n", "\t".repeat(5)), true),
+        (format!("+{}f(\n", "\t".repeat(15)), true),
+        (format!("+x = 1{}\n", " ".repeat(60)), true),
+        (format!(" x = 1{}; there()\n", " ".repeat(60)), true),
+    ] {
+        assert_eq!(whole(&text), shown, "{text}");
+    }
     assert!(!diff::is_whole(&[DiffPart { binary: true, ..part("x", "") }]));
 }
 
@@ -257,6 +269,21 @@ fn what_is_cut_is_named_with_its_size_whatever_its_lines_say() {
 }
 
 #[test]
+fn a_file_of_which_a_credential_is_left_out_is_not_shown_whole() {
+    let files = [("a.py", "modified", 900), ("b.py", "added", 70)];
+    let key = |word: &str| format!("{word} = '-----{word} {} KEY-----'", "PRIVATE");
+    let token = format!("x = 'gh{}_{}'", "p", "a1B2".repeat(10));
+    for lines in [vec![key("BEGIN"), "import os; os.system('x')".to_owned(), key("END")], vec![token]] {
+        let diff = file_diff("a.py", &lines) + &file_diff("b.py", &forged(4));
+        let parts = tree(&files, crate::text::redacted_diff(&diff).into_owned(), 0);
+        assert!(!diff::is_whole(&parts) && diff::is_whole(&parts[1..]), "{parts:?}");
+        let view = CheckpointView { diff: parts.clone(), ..example() };
+        assert_eq!(render_checkpoint(&view).contains("+import os; os.system('x')"), lines.len() == 3);
+        assert!(not_whole(parts).starts_with("`a.py` (900 B). Read them"));
+    }
+}
+
+#[test]
 fn binary_files_are_named_and_never_shown() {
     let files = [("a.pyc", "binary", 1_234), ("b.py", "modified", 10), ("l", "modified", 3)];
     let binary = "diff --git a/a.pyc b/a.pyc\nnew file mode 100644\nBinary files /dev/null and b/a.pyc differ\n";
@@ -325,6 +352,21 @@ fn notes_are_few_and_tell_something() {
     insta::assert_snapshot!("notes", told.join("\n"));
     view.commit = None;
     assert!(render_notes(&view).is_empty());
+}
+
+#[test]
+fn what_a_line_hides_by_white_space_or_look_alikes_is_noted() {
+    let notes = |added: &str| {
+        let diff = vec![part("x.py", &format!("--- a/x.py\n+++ b/x.py\n@@ -0,0 +1,1 @@\n+{added}\n"))];
+        let all = render_notes(&CheckpointView { diff, ..example() });
+        all.into_iter().filter(|note| note.0 == "x.py").map(|note| note.2).collect::<Vec<_>>().join("\n")
+    };
+    assert!(notes(&format!("x = 1{}; evil()", "\t".repeat(50))).contains("A very long line"));
+    assert!(notes(&format!("x = 1{}; evil()", "\t".repeat(6))).contains("behind much white space"));
+    assert!(notes("p\u{430}ypal = 1").contains("which may look alike: `p\\u{430}ypal`"));
+    for fine in ["paypal = 1", "x = 'паспорт', 'αβγ'", "\tx = 1\t\t# one"] {
+        assert_eq!(notes(fine), "", "{fine}");
+    }
 }
 
 #[test]

@@ -136,7 +136,7 @@ pub struct DiffPart {
     pub binary: bool,
     /// Untrusted: as git writes it.
     pub text: String,
-    /// Whether text was cut off before rendering.
+    /// Whether text was cut off before rendering, or a credential was left out of it.
     pub cut: bool,
 }
 
@@ -440,7 +440,8 @@ pub struct CheckpointView {
     pub scripted: bool,
     /// How many people have to approve it; 0 and 1 = one.
     pub approvals: u8,
-    /// Whether a part of the change cannot be shown: a binary file, a very long line, more than a review can hold.
+    /// Whether a part of the change cannot be shown: a binary file, a very long line, one that white space pushes aside, more than a
+    /// review can hold.
     pub unseen: bool,
     /// Why no approval in advance covers it; none when one may.
     pub risk: Option<Risk>,

@@ -95,7 +95,7 @@ async fn answered(reviewer: &ConfiguredModel, ready: &Ready, n: u32) -> Option<I
     match tokio::time::timeout(PATIENCE, call).await.unwrap_or(Err(TurnError::Cancelled)) {
         Ok(answer) => Some(Input::SecondLooked {
             n,
-            text: redact::without(crate::text::cut(&answer.text, LONGEST).0.to_owned()),
+            text: redact::in_words(crate::text::cut(&answer.text, LONGEST).0),
             usage: answer.usage,
             micro_usd: answer.micro_usd,
             duration_ms: answer.duration_ms,

@@ -7,7 +7,7 @@ use super::permission::in_words;
 use crate::checkpoint::gather::lines;
 use crate::checkpoint::render::result;
 use crate::checkpoint::view::{ActionLine, ActionResult};
-use crate::redact::without;
+use crate::redact::{self, without};
 use crate::text::{MAX_INLINE, code, count, cut, fence, grouped, visible};
 use domain::{Action, Event};
 use std::collections::HashMap;
@@ -74,7 +74,7 @@ fn entries(log: &[Event]) -> Vec<String> {
         let line = clean(line);
         let head = format!("{} {}", line.kind, line.what);
         let mut out = format!("\n## {}. {}\n\n{}\n", line.n, code(head.trim()), result(&line));
-        let words = without(in_words(action));
+        let words = redact::in_words(&in_words(action));
         // Above the limit only the heading is written.
         let whole = head.chars().count() <= MAX_INLINE && !head.trim().contains('\n');
         if !whole || ![head.trim(), line.what.trim()].contains(&words.trim()) {
@@ -107,7 +107,7 @@ pub(super) fn clean(line: ActionLine) -> ActionLine {
         | ActionResult::Blocked
         | ActionResult::Interrupted) => same,
     };
-    ActionLine { what: without(line.what), result, ..line }
+    ActionLine { what: redact::in_words(&line.what), result, ..line }
 }
 
 /// Beginning and end of a text that is too long.

@@ -67,7 +67,7 @@ pub fn begins_private_key(text: &str) -> bool {
 
 /// The text with each credential replaced, and how many there were.
 pub fn redacted(text: &str) -> (Cow<'_, str>, usize) {
-    replaced(text, |_| String::new())
+    replaced(text, 0, |_| String::new())
 }
 
 /// A private key in somebody's words: as far as what follows its first line looks like one, so that a text that only names such a line keeps
@@ -85,28 +85,55 @@ static KEY_IN_WORDS: LazyLock<Regex> = LazyLock::new(|| {
 /// As [`redacted`], of what somebody wrote: a line with which a private key begins takes nothing away but the key.
 pub fn redacted_words(text: &str) -> Cow<'_, str> {
     match KEY_IN_WORDS.replace_all(text, format!("{PLACE}{}]", PATTERNS[0].0)) {
-        Cow::Borrowed(same) => redacted(same).0,
-        Cow::Owned(owned) => Cow::Owned(redacted(&owned).0.into_owned()),
+        Cow::Borrowed(same) => replaced(same, 1, |_| String::new()).0,
+        Cow::Owned(owned) => Cow::Owned(replaced(&owned, 1, |_| String::new()).0.into_owned()),
     }
 }
+
+/// A private key in a diff: as far as whole lines look like parts of one, each behind the diff's sign, what quotes it in a source, or both;
+/// every other line stays, because it may be code that somebody has to see. The time is linear as with [`KEY_IN_WORDS`].
+static KEY_IN_DIFF: LazyLock<Regex> = LazyLock::new(|| {
+    let name = "(?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----";
+    let data = |least: u8| format!("[A-Za-z0-9+/]{{{least},}}={{0,2}}");
+    let (long, line, short) = (data(40), data(16), data(1));
+    let header = "(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): [A-Za-z0-9 ,./()_-]{1,80}";
+    // What may stand between two pieces within one line, behind a piece up to its line's end, and before one.
+    let between = r#"(?:\\+[rn]|[ \t"'`+,.])*"#;
+    let end = r#"(?:\\+[rn]|[ \t"'`+,.;)\\])*\r?(?m:$)"#;
+    let sign = r#"\n[+\- ](?:[ \t>#*+.,"'`]|//|[bru]["'`])*"#;
+    let blank = r"\n[+\- ][ \t>#*]*\r?(?m:$)";
+    let line_of_key = format!("{sign}(?:{line}|=[A-Za-z0-9+/]{{4}}|{header}){end}");
+    let last = format!("(?:{short}{between})?-----END {name}");
+    let in_line = format!("(?:{between}{line})*?{between}{last}");
+    let to_end = format!("(?:{line_of_key}|{blank})*?(?:{sign}{short}{end})?{sign}{last}");
+    let without_end = format!("(?:(?:{blank})*{line_of_key})+");
+    let key = format!("-----BEGIN {name}(?:{in_line}|(?:{between}{long})*(?:{end}(?:{to_end}|{without_end}))?)");
+    Regex::new(&key).expect("the pattern is compiled in, and a test tries it")
+});
 
 /// A diff with each credential replaced; it keeps its lines and their signs.
 pub fn redacted_diff(diff: &str) -> Cow<'_, str> {
-    let lines = |found: &str| {
-        let sign = |line: &str| line.chars().next().filter(|c| "+- ".contains(*c)).map_or(' ', |c| c);
-        found.split('\n').skip(1).map(|line| format!("\n{}", sign(line))).collect()
-    };
-    replaced(diff, lines).0
+    let key = |found: &Captures<'_>| format!("{PLACE}{}]{}", PATTERNS[0].0, signs(&found[0]));
+    match KEY_IN_DIFF.replace_all(diff, key) {
+        Cow::Borrowed(same) => replaced(same, 1, signs).0,
+        Cow::Owned(owned) => Cow::Owned(replaced(&owned, 1, signs).0.into_owned()),
+    }
 }
 
-/// `behind` gives the text after each replacement, from the match.
-fn replaced(text: &str, behind: impl Fn(&str) -> String) -> (Cow<'_, str>, usize) {
-    let found = SET.matches(text);
-    if !found.matched_any() {
+/// Line feed and sign of each line of a match but its first.
+fn signs(found: &str) -> String {
+    let sign = |line: &str| line.chars().next().filter(|c| "+- ".contains(*c)).unwrap_or(' ');
+    found.split('\n').skip(1).map(|line| format!("\n{}", sign(line))).collect()
+}
+
+/// Replaces what the patterns from `first` on find. `behind` gives the text after each replacement, from the match.
+fn replaced(text: &str, first: usize, behind: impl Fn(&str) -> String) -> (Cow<'_, str>, usize) {
+    let found: Vec<usize> = SET.matches(text).iter().filter(|at| *at >= first).collect();
+    if found.is_empty() {
         return (Cow::Borrowed(text), 0);
     }
     let (mut out, mut count) = (text.to_owned(), 0);
-    for at in found.iter() {
+    for at in found {
         let word = |found: &Captures<'_>| {
             count += 1;
             format!("{PLACE}{}]{}", PATTERNS[at].0, behind(&found[0]))
@@ -161,6 +188,68 @@ mod tests {
         assert!(none == 0 && matches!(same, Cow::Borrowed(_)));
     }
 
+    /// A private key's first and last line.
+    fn ends() -> [String; 2] {
+        ["BEGIN", "END"].map(|word| format!("-----{word} RSA {} KEY-----", "PRIVATE"))
+    }
+
+    #[test]
+    fn a_line_that_is_none_of_a_key_stays_in_a_diff() {
+        let [begin, end] = ends();
+        let place = "[left out by caisson: a private key]";
+        let code = "import os; os.system(\"x\")";
+        for (diff, shown) in [
+            (
+                format!("+A = \"\"\"{begin}\"\"\"\n+{code}\n+B = \"\"\"{end}\"\"\"\n"),
+                format!("+A = \"\"\"{place}\"\"\"\n+{code}\n+B = \"\"\"{end}\"\"\"\n"),
+            ),
+            (format!("+{begin}\n+{code}\n+x = 1\n"), format!("+{place}\n+{code}\n+x = 1\n")),
+            (
+                format!("+{begin}\n+{0}\n+{code}\n+{0}\n+{end}\n", "aB3/".repeat(16)),
+                format!("+{place}\n+\n+{code}\n+{}\n+{end}\n", "aB3/".repeat(16)),
+            ),
+            (
+                format!("+{begin}\n@@ -9 +9 @@\n+{0}(\n", "evil".repeat(9)),
+                format!("+{place}\n@@ -9 +9 @@\n+{0}(\n", "evil".repeat(9)),
+            ),
+            (
+                format!("+{begin}\n+{0}()\n+{end}\n", "evil".repeat(9)),
+                format!("+{place}\n+{0}()\n+{end}\n", "evil".repeat(9)),
+            ),
+            (
+                format!("-{begin}\n-ab\n-{end}----{}\n-y\n", &begin[5..]),
+                format!("-{place}\n-\n-----{}\n-y\n", &begin[5..]),
+            ),
+        ] {
+            assert_eq!(redacted_diff(&diff), shown, "{diff}");
+        }
+    }
+
+    #[test]
+    fn a_key_in_a_diff_goes_however_a_source_quotes_it() {
+        let [begin, end] = ends();
+        let (data, rest) = ("aB3/".repeat(16), "ab/c==");
+        for key in [
+            format!("+{begin}\n+{data}\n+{data}\n+{rest}\n+{end}\n"),
+            format!("+{begin}\r\n+Proc-Type: 4,ENCRYPTED\r\n+\r\n+{data}\r\n+{end}\r\n"),
+            format!("-    {begin}\n-    {data}\n     {rest}\n-    {end}\n"),
+            format!("+\"{begin}\\n\" +\n+    \"{data}\\n\" +\n+    \"{rest}\\n\" +\n+    \"{end}\"\n"),
+            format!("+// {begin}\n+// {data}\n+// {end}\n"),
+            format!("+'{begin}',\n+'{data}',\n+'{rest}',\n+'{end}'\n"),
+            format!("+K={begin}\\n{data}\\n{rest}\\n{end}\n"),
+            format!("+K={begin} {data} {rest} {end}\n"),
+            format!("+K=['{begin}', '{data}', '{end}']\n"),
+            format!("+{begin}{data}\n+{data}{end}\n"),
+            format!("+{begin}\\n{data}\\n{data}\n"),
+            format!("+{begin}\n+{data}\n+{data}"),
+        ] {
+            let shown = redacted_diff(&format!("+x\n{key}")).into_owned();
+            assert!(shown.starts_with("+x\n") && !shown.contains("aB3"), "{shown}");
+            assert!(!shown.contains("ab/c") && !shown.contains("BEGIN"), "{shown}");
+            assert_eq!(shown.matches('\n').count(), key.matches('\n').count() + 1, "{shown}");
+        }
+    }
+
     #[test]
     fn a_digest_behind_an_images_name_is_no_host() {
         let image = format!("uses: docker://node:20.11.1-bookworm@sha256:{}", "a1".repeat(32));
@@ -211,5 +300,8 @@ mod tests {
         let line = format!("-----BEGIN {} KEY-----\nwords\n", "PRIVATE");
         let shown = redacted_words(&line.repeat(40_000)).into_owned();
         assert_eq!(shown.matches("words").count(), 40_000);
+        let diff = format!("+{}", line.trim_end().replace('\n', "\n+\n+"));
+        let shown = redacted_diff(&format!("{diff}\n").repeat(40_000)).into_owned();
+        assert_eq!(shown.matches("\n+words\n").count(), 40_000);
     }
 }

@@ -77,6 +77,11 @@ fn shown(text: &str, lines: bool) -> String {
     }
 }
 
+/// Columns that a line takes where it is shown: a tab counts as 8, any other character as one.
+pub fn columns(line: &str) -> usize {
+    line.chars().map(|c| if c == '\t' { 8_usize } else { 1 }).sum()
+}
+
 /// The first `max` characters, and how many are missing.
 pub fn cut(text: &str, max: usize) -> (&str, usize) {
     // No text has more characters than bytes.

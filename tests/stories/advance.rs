@@ -130,6 +130,21 @@ async fn a_checkpoint_that_steers_tests_is_never_approved_in_advance() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn code_behind_the_first_line_of_a_key_is_shown_and_its_file_is_never_approved_in_advance() {
+    let line = |word: &str| format!("{word} = '-----{word} {} KEY-----'", "PRIVATE");
+    let content = format!("{}\\nimport os; os.system('true')\\n{}\\n", line("BEGIN"), line("END"));
+    let hides = format!("  {{ name = \"write_file\", arguments = {{ path = \"a.py\", content = \"{content}\" }} }},");
+    let world = World::new(&script(2, QUICK).replacen(QUICK, "@", 1).replace(QUICK, &hides).replace('@', QUICK)).await;
+    let pull = approved(&world, "/approve next 2").await;
+    let review = world.until_said(pull, "### Checkpoint 2 ").await;
+    assert!(review.contains("+import os; os.system('true')\n"), "{review}");
+    assert!(review.contains("**Not shown here, or not whole**: `a.py` ("), "{review}");
+    assert!(review.contains("never a change that can't be shown whole"), "{review}");
+    world.until("checkpoint 2", waits(2)).await;
+    assert_eq!(used(&world).await, [false]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_checkpoint_in_which_much_was_sent_is_never_approved_in_advance() {
     let world = World::with(&script(2, QUICK), "[egress]\nupload_note_kib = 3").await;
     world.alice().open_issue(REPO, "Take notes", "/fix").expect("issue");
