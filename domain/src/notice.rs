@@ -151,6 +151,11 @@ pub enum Notice {
         /// Number of the checkpoint that stands now.
         n: u32,
     },
+    /// Changes were asked for in work that is approved: nothing goes back to the agent.
+    NoChangesAnyMore {
+        /// Login of whoever asked for changes.
+        login: String,
+    },
     /// `/budget` was followed.
     BudgetGranted {
         /// Login of whoever granted it.

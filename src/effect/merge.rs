@@ -18,6 +18,8 @@ const CHECK_TRIES: u32 = 20;
 const CHECK_WAIT: Duration = Duration::from_millis(500);
 /// After so many tries that the forge could not answer, the person is told.
 const MOST_FAILURES: i64 = 20;
+/// Denials before this one that make a denial certain: a forge that starts denies for a moment, too.
+const DENIALS: i64 = 2;
 
 /// Somebody whose right is read again.
 struct Person {
@@ -39,7 +41,8 @@ impl Publisher {
             Ok(Ok(input)) => return Ok(input),
             Ok(Err(why)) => why,
             // The queue of texts gives these up without a word.
-            Err(trouble @ (Trouble::Failed(_) | Trouble::Doubtful { .. })) => {
+            Err(trouble @ Trouble::Failed(_)) => MergeBar::Forge { refusal: trouble.to_string() },
+            Err(trouble @ Trouble::Doubtful { .. }) if failures >= DENIALS => {
                 MergeBar::Forge { refusal: trouble.to_string() }
             }
             Err(trouble @ Trouble::Later { .. }) if failures >= MOST_FAILURES => {

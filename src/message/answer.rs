@@ -111,6 +111,14 @@ pub fn remarks_kept(login: &str, n: u32) -> String {
     )
 }
 
+/// Changes were asked for after the final approval.
+pub fn no_changes_any_more(login: &str) -> String {
+    format!(
+        "{}: this work is approved, so nothing goes back to the agent any more, and nothing was changed. `/retry <what to change>` does the task anew from its base, `/retry --from N <what to change>` from checkpoint N; or close the pull request and open an issue.",
+        code(login)
+    )
+}
+
 /// A decision while nothing is waiting for one.
 pub fn nothing_to_approve(login: &str, about: &About<'_>) -> String {
     format!(

@@ -35,6 +35,7 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::HostBarred { login, host, bar } => host::barred(login, host, bar),
         Notice::NothingToDeny { login, host } => host::nothing_to_deny(login, host, about),
         Notice::RemarksKept { login, n } => answer::remarks_kept(login, *n),
+        Notice::NoChangesAnyMore { login } => answer::no_changes_any_more(login),
         Notice::BudgetGranted { login, more, lacks } => budget::granted(login, more, lacks.as_deref()),
         Notice::BudgetRefused { login, why } => budget::refused(login, why),
         Notice::BudgetNeeded { login, what } => budget::needed(login, what),

@@ -116,6 +116,7 @@ fn every_notice() {
         Notice::UnknownCommand { word: "deploy".into(), why: None },
         Notice::RemarksKept { login: login(), n: 2 },
         Notice::NothingToApprove { login: login() },
+        Notice::NoChangesAnyMore { login: login() },
         Notice::NotPaused { login: login() },
         Notice::NothingToPause { login: login() },
         Notice::Retried { login: login() },

@@ -125,6 +125,9 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
 
 /// An approval or a request for changes, as the state takes it.
 fn about_checkpoint(draft: &mut Draft, decision: &Decision) {
+    if is_held_by_a_pause(draft, decision) {
+        return draft.emit(Event::DecisionHeld { source: decision.source.clone(), number: decision.number });
+    }
     match &draft.task.state {
         // A review is over when it is posted: there is nothing to approve.
         State::Publishing { .. } | State::Verifying { .. } | State::AwaitingCi { .. } if !draft.task.of_a_pull() => {
@@ -144,17 +147,39 @@ fn about_checkpoint(draft: &mut Draft, decision: &Decision) {
     }
 }
 
+/// Whether a decision waits until a pause ends or a slot is free: changes asked for about a checkpoint that waits underneath, and whatever is
+/// decided about one whose review may be posted meanwhile.
+fn is_held_by_a_pause(draft: &Draft, decision: &Decision) -> bool {
+    if !matches!(draft.task.state, State::Paused { .. } | State::Queued) || draft.task.of_a_pull() {
+        return false;
+    }
+    match draft.task.underneath() {
+        State::AwaitingReview { .. } | State::FinalReview { .. } => matches!(decision.verb, Verb::Changes { .. }),
+        State::Publishing { .. } | State::Verifying { .. } | State::AwaitingCi { .. } => true,
+        State::Queued
+        | State::Preparing
+        | State::Running
+        | State::Asking { .. }
+        | State::Approved { .. }
+        | State::Paused { .. }
+        | State::Ended { .. } => false,
+    }
+}
+
 /// Keeps remarks for the next decision.
 fn keep(draft: &mut Draft, decision: &Decision, items: &[Item], asks: bool) {
     draft.emit(Event::FeedbackGiven { items: items.to_vec(), from: decision.source.clone(), asks });
 }
 
-/// Handles a decision while nothing waits for one: an approval is answered, remarks wait for the next decision.
+/// Handles a decision while nothing waits for one: an approval is answered, remarks wait for the next decision, which approved work has not.
 fn early(draft: &mut Draft, decision: &Decision) {
+    let login = decision.poster.login.clone();
     if let Verb::Changes { items } = &decision.verb {
+        if matches!(draft.task.underneath(), State::Approved { .. }) {
+            return draft.refuse(decision, "the work is approved", Notice::NoChangesAnyMore { login });
+        }
         keep(draft, decision, items, true);
     } else {
-        let login = decision.poster.login.clone();
         draft.refuse(decision, "nothing to approve", Notice::NothingToApprove { login });
     }
 }

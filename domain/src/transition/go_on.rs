@@ -29,8 +29,10 @@ pub(super) fn ordered(draft: &mut Draft, order: Order) {
 /// Ends a pause and gives the notice to post; none where nothing is paused.
 fn resumed(draft: &mut Draft, login: &str) -> Option<Notice> {
     let State::Paused { reason, .. } = draft.task.state.clone() else { return None };
-    if let PauseReason::Budget { what } = reason {
-        return Some(Notice::BudgetNeeded { login: login.to_owned(), what });
+    // What paused it may fit by now: another model, or a question's answer that cost less than its worst case.
+    let used_up = draft.task.granted.exhausted(&draft.task.spent);
+    if let (PauseReason::Budget { .. }, Some(what)) = (reason, used_up) {
+        return Some(Notice::BudgetNeeded { login: login.to_owned(), what: what.to_owned() });
     }
     leave_pause(draft);
     Some(Notice::Resumed)

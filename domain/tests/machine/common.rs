@@ -107,6 +107,23 @@ pub fn in_advance(number: i64, next: u8) -> Decision {
     Decision { source: Source::Comment(number), commit: None, verb, ..approval(number) }
 }
 
+pub fn remark(text: &str) -> Item {
+    Item { path: None, line: None, text: text.into(), author: "p7".into(), comment: None }
+}
+
+/// An effect that somebody has to help with.
+pub fn blocked(effect: &str) -> Input {
+    Input::EffectFailed { effect: effect.into(), failure: Failure::Blocked { sentence: "the key is wrong".into() } }
+}
+
+/// Why the newest refused decision was refused.
+pub fn reason(walk: &Walk) -> Option<&str> {
+    walk.log.iter().rev().find_map(|event| match event {
+        Event::DecisionRefused { reason, .. } => Some(reason.as_str()),
+        _ => None,
+    })
+}
+
 pub fn captured_tree(commit: Commit) -> CapturedTree {
     CapturedTree {
         outside: Vec::new(),

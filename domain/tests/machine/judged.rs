@@ -29,14 +29,6 @@ fn in_advance_at_two() -> Walk {
     walk
 }
 
-/// Why the newest refused decision was refused.
-fn reason(walk: &Walk) -> Option<&str> {
-    walk.log.iter().rev().find_map(|event| match event {
-        Event::DecisionRefused { reason, .. } => Some(reason.as_str()),
-        _ => None,
-    })
-}
-
 #[test]
 fn a_question_about_the_task_is_answered_to_whoever_may_read_it() {
     let unknown = Notice::UnknownCommand { word: "aprove".into(), why: None };

@@ -6,6 +6,7 @@ mod ask;
 mod ci;
 mod common;
 mod goes_on;
+mod held;
 mod host;
 mod judged;
 mod liveness;

@@ -7,14 +7,6 @@ fn said(number: i64, verb: Verb) -> Decision {
     Decision { verb, ..approval(number) }
 }
 
-fn remark(text: &str) -> Item {
-    Item { path: None, line: None, text: text.into(), author: "p7".into(), comment: None }
-}
-
-fn blocked(effect: &str) -> Input {
-    Input::EffectFailed { effect: effect.into(), failure: Failure::Blocked { sentence: "the key is wrong".into() } }
-}
-
 #[test]
 fn a_conversation_that_begins_anew_has_five_turns_of_its_own() {
     let mut walk = Walk::running(TaskKind::Fix);

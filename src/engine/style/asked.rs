@@ -1,8 +1,8 @@
 //! What an issue names and an answer lacks, by names alone.
 //!
 //! Owns: which files and names of an issue do not exist yet, and which of these an answer lacks. It proves and refuses nothing: an answer
-//! that passes the checks because it does nothing is not accepted at once, and the model is told what is missing. Names that only example
-//! code has are kept apart, because that also calls what other files and libraries define. Pure. Tests: below.
+//! that passes the checks because it does nothing is not accepted at once, and the model is told what is missing. Names that example
+//! code only uses are kept apart, because other files and libraries define some of them. Pure. Tests: below.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -48,9 +48,9 @@ fn is_among(all: &str, word: &str) -> bool {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct NewNames {
     paths: Vec<String>,
-    /// Names in the issue's sentences.
+    /// Names in the issue's sentences, and those that its code blocks define.
     names: BTreeSet<String>,
-    /// Names that only its code blocks have.
+    /// Names that its code blocks only use.
     in_examples: BTreeSet<String>,
 }
 
@@ -102,16 +102,18 @@ fn names_in(files: &[NewFile]) -> BTreeSet<&str> {
     files.iter().flat_map(|file| NAME.find_iter(&file.content)).map(|found| found.as_str()).collect()
 }
 
-/// Names of code in the sentences of these words, and in their code blocks.
+/// Names of code that these words are about, and those that their code blocks only use.
 fn named(words: &str) -> (BTreeSet<String>, BTreeSet<String>) {
     let (mut names, mut in_examples) = (BTreeSet::new(), BTreeSet::new());
     for piece in pieces(words) {
         match piece {
             // In Markdown four spaces begin a code block, too.
-            Piece::Line(line) if line.starts_with("    ") && !line.contains('`') => code(line, &mut in_examples),
+            Piece::Line(line) if line.starts_with("    ") && !line.contains('`') => {
+                code(line, &mut names, &mut in_examples);
+            }
             Piece::Line(line) => prose(line, &mut names),
             Piece::Block { info, text, .. } if is_among(CODE, info) => {
-                text.lines().for_each(|line| code(line, &mut in_examples));
+                text.lines().for_each(|line| code(line, &mut names, &mut in_examples));
             }
             // Output, commands, data.
             Piece::Block { .. } => {}
@@ -120,14 +122,14 @@ fn named(words: &str) -> (BTreeSet<String>, BTreeSet<String>) {
     (names, in_examples)
 }
 
-/// Adds the names that a line of code defines, calls, or uses as keys of arguments.
-fn code(line: &str, out: &mut BTreeSet<String>) {
+/// Adds the names that a line of code defines, and those that it calls or uses as keys of arguments.
+fn code(line: &str, defined: &mut BTreeSet<String>, out: &mut BTreeSet<String>) {
     let line = STRING.replace_all(line, "\"\"");
     let line = line.split(" # ").next().unwrap_or_default().split(" // ").next().unwrap_or_default();
     if !line.contains('(') && definitions::named(line).is_none() {
         return;
     }
-    out.extend(definitions::named(line).map(|(name, _)| name));
+    defined.extend(definitions::named(line).map(|(name, _)| name));
     // The variable that a line assigns to belongs to the example.
     let given = line.split_once(" = ").map_or(line, |(_, value)| value);
     let begins = given.find('(').unwrap_or(0);
@@ -162,7 +164,11 @@ fn prose(line: &str, out: &mut BTreeSet<String>) {
                 out.insert((*part).to_owned());
             }
             true => {}
-            false if part.contains('(') => code(part, out),
+            false if part.contains('(') => {
+                let mut called = BTreeSet::new();
+                code(part, out, &mut called);
+                out.append(&mut called);
+            }
             false => {}
         }
     }
@@ -190,6 +196,11 @@ mod tests {
             ("`Limiter.of` is slow for `debug` and `x.y`", &[]),
             ("Please give `HTMLRenderer` an argument `link_rel=None`.", &["HTMLRenderer"]),
             ("The option `link_rel`:\n```python\nmd = make(link_rel=\"x\")\n```", &["link_rel"]),
+            (
+                "Add\n\n    def round_to(seconds, size):\n        return (seconds + size // 2) // size * size\n",
+                &["round_to"],
+            ),
+            ("Add\n\n    pub enum Operator { Add, Subtract }\n", &["Operator"]),
         ] {
             let found = NewNames::of(words, &look);
             assert_eq!((listed(&found.names), &listed(&found.in_examples)[..]), (names.to_vec(), no_names), "{words}");
@@ -203,11 +214,6 @@ mod tests {
             ("Run `python3 -m unittest`:\n```sh\nmake(all)\n```", &[]),
             ("```\nTraceback (most recent call last):\n  at _compile (node:1)\n```", &[]),
             ("```js\nletters = split('a')\n```", &["split"]),
-            (
-                "Add\n\n    def round_to(seconds, size):\n        return (seconds + size // 2) // size * size\n",
-                &["round_to"],
-            ),
-            ("Add\n\n    pub enum Operator { Add, Subtract }\n", &["Operator"]),
             ("It fails:\n```python\napp = make_app()\nLimiter(app, level=2)\n```", &["level", "make_app"]),
         ] {
             let found = NewNames::of(words, &look);
