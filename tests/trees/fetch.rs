@@ -81,6 +81,7 @@ impl Home {
             base,
             newest: tip.clone(),
             approved: Some(Approved { commit: tip, by: "alice".to_owned() }),
+            unapproved: None,
             verdict: Some(verdict(VerdictKind::Passed)),
             upstream: None,
         };
@@ -174,8 +175,13 @@ async fn as_a_branch_the_work_tree_stays() {
 async fn only_what_is_approved_verified_and_known() {
     let mut home = Home::new(&fixed());
     let approved = home.offer.approved.take();
-    assert!(home.refused(&home.request()).await.what.contains("is not approved"));
-    home.offer.approved = approved;
+    let refusal = home.refused(&home.request()).await;
+    assert!(refusal.what.contains("is not approved") && refusal.hint.starts_with("approve it"), "{refusal:?}");
+    home.offer.unapproved = Some("bob merged it, and nobody approved it".to_owned());
+    let refusal = home.refused(&home.request()).await;
+    assert!(refusal.reasons == ["bob merged it, and nobody approved it"], "{refusal:?}");
+    assert!(refusal.hint.contains("the task is over") && refusal.hint.contains("--unreviewed"), "{refusal:?}");
+    (home.offer.approved, home.offer.unapproved) = (approved, None);
     home.standing = ApprovalState::Withdrawn("the review was dismissed".to_owned());
     assert!(home.refused(&home.request()).await.reasons[0].contains("dismissed"));
     home.standing = ApprovalState::Stands;
