@@ -1,4 +1,4 @@
-//! Symbolic links that lead outside of the tree.
+//! Where symbolic links lead: within the tree, or outside of it.
 //!
 //! Owns the resolution of a target through other links of the tree, as a kernel does it; checking the target's text is not enough. Tests:
 //! `tests.rs`.
@@ -20,40 +20,46 @@ pub fn escapes(
     changed: &HashSet<&[u8]>,
 ) -> Option<String> {
     let mut through = vec![path.to_vec()];
-    let why = walk(path, target, links, &mut through)?;
+    let why = walk(path, target, links, &mut through).err()?;
     let ours = through.iter().any(|link| changed.contains(link.as_slice()));
     ours.then(|| format!("the link {} → {} {why}", shown(path), shown(target)))
 }
 
+/// The path of the tree to which a link leads in the end, empty for the root; none if that is nowhere in the tree.
+pub fn resolved(path: &[u8], target: &[u8], links: &HashMap<Vec<u8>, Vec<u8>>) -> Option<Vec<u8>> {
+    walk(path, target, links, &mut Vec::new()).ok()
+}
+
+/// Where a link leads, or why that is nowhere in the tree; `through` gets each further link on its way.
 fn walk(
     path: &[u8],
     target: &[u8],
     links: &HashMap<Vec<u8>, Vec<u8>>,
     through: &mut Vec<Vec<u8>>,
-) -> Option<&'static str> {
+) -> Result<Vec<u8>, &'static str> {
     if target.is_empty() || target.len() > LONGEST || target.contains(&0) {
-        return Some("has no usable target");
+        return Err("has no usable target");
     }
     if std::str::from_utf8(target).is_err() || target.iter().any(|b| b.is_ascii_control()) {
-        return Some("has a target with hidden or broken characters");
+        return Err("has a target with hidden or broken characters");
     }
     let mut at: Vec<Vec<u8>> = parts(path);
     at.pop();
     let mut todo: Vec<Vec<u8>> = Vec::new();
     push(&mut todo, target);
     if leaves(target) {
-        return Some("points to an absolute path");
+        return Err("points to an absolute path");
     }
     let mut hops = 0;
     while let Some(part) = todo.pop() {
         if part == b".." {
             if at.pop().is_none() {
-                return Some("leads out of the repository");
+                return Err("leads out of the repository");
             }
             continue;
         }
         if fold(&part) == ".git" {
-            return Some("leads into .git");
+            return Err("leads into .git");
         }
         at.push(part);
         let here = at.join(&b'/');
@@ -61,16 +67,16 @@ fn walk(
             hops += 1;
             through.push(here);
             if hops > HOPS {
-                return Some("goes round in circles");
+                return Err("goes round in circles");
             }
             if leaves(next) {
-                return Some("leads to an absolute path through another link");
+                return Err("leads to an absolute path through another link");
             }
             at.pop();
             push(&mut todo, next);
         }
     }
-    None
+    Ok(at.join(&b'/'))
 }
 
 /// Whether a target is absolute, here or on a system with drive letters and backslashes.
