@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::{AtFetch, rows};
+use super::{AtFetch, Row, rows};
 use crate::sandbox::policy::{fold, resolved};
 
 /// The most paths that are looked up for one file.
@@ -54,15 +54,15 @@ impl Links {
         Self { to }
     }
 
-    /// Where a file is brought into a clone only with consent because of a path through links; the path with the fewest links.
+    /// Where a file is brought into a clone only with consent because of a path through links, and not because of its own; the path with the
+    /// fewest links.
     pub fn asks(&self, path: &[u8]) -> Option<Through> {
         // Each path with the links that it goes through; none twice, so that links to their own folders come to an end.
         let mut paths: Vec<(String, Vec<&str>)> = vec![(String::from_utf8_lossy(path).into_owned(), Vec::new())];
         let mut at = 0;
         while let Some((path, through)) = paths.get(at).cloned() {
-            let row = rows(path.as_bytes()).into_iter().find(|row| row.at_fetch == AtFetch::Ask);
-            if let Some(row) = row.filter(|_| at > 0) {
-                return Some(Through { path, words: row.words });
+            if let Some(row) = asked(&path) {
+                return (at > 0).then_some(Through { path, words: row.words });
             }
             at += 1;
             self.further(&path, &through, &mut paths);
@@ -90,6 +90,16 @@ impl Links {
             }
         }
     }
+}
+
+/// What is said in a review of a file that acts at this path, which [`Links::asks`] gave.
+pub fn words_through(path: &str) -> String {
+    asked(path).map_or_else(|| TOO_MANY.to_owned(), |row| format!("{}, through a link", row.words))
+}
+
+/// The row of this path that asks for consent.
+fn asked(path: &str) -> Option<&'static Row> {
+    rows(path.as_bytes()).into_iter().find(|row| row.at_fetch == AtFetch::Ask)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use super::policy::fold;
 use crate::git::listing::{LINK, SUBMODULE};
 
-pub use linked::{Links, Through};
+pub use linked::{Links, Through, words_through};
 
 /// Why a changed file should be read before others; the first kind comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
