@@ -89,6 +89,9 @@ pub struct FileFacts {
     /// Whether its first lines say that a program wrote it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub generated: bool,
+    /// The path at which a link of the tree makes it act by itself, where its own does not; none otherwise, and in older logs. Untrusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub through: Option<String>,
 }
 
 /// The commit that the bot made of one checkpoint's tree.
@@ -129,7 +132,7 @@ mod tests {
         let mut tree: CapturedTree = serde_json::from_str(&older).expect("read");
         assert_eq!(tree.facts, []);
         let (before, after) = (TestCount { cases: 1, assertions: 2, skipped: 0 }, TestCount::default());
-        let facts = |tests| FileFacts { path: "a".into(), modes: None, tests, generated: false };
+        let facts = |tests| FileFacts { path: "a".into(), modes: None, tests, generated: false, through: None };
         let counted = TestCounts::Counted { before, after };
         tree.facts = vec![facts(Some(counted)), facts(Some(TestCounts::Uncounted)), facts(None)];
         let stored = serde_json::to_string(&tree).expect("written");

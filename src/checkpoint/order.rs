@@ -7,7 +7,7 @@ use super::view::{CheckpointView, FileLine, FileState};
 use crate::sandbox::asserts::may_stand_within;
 use crate::sandbox::detect::steers_tests;
 use crate::sandbox::kept::is_test;
-use crate::sandbox::risks::{FileRisk, configures_tests, of_modes, rows};
+use crate::sandbox::risks::{FileRisk, configures_tests, of_modes, rows, words_through};
 use crate::text::{bytes, grouped};
 use domain::{TestCount, TestCounts};
 use std::collections::HashMap;
@@ -44,6 +44,7 @@ pub(super) fn risks(file: &FileLine) -> Vec<(FileRisk, String)> {
     found.extend(of_tests(file));
     let by_path = rows(file.path.as_bytes());
     found.extend(by_path.iter().map(|row| (row.risk, row.words.to_owned())));
+    found.extend(file.through.as_deref().map(|path| (FileRisk::Steers, words_through(path))));
     let known = found.iter().any(|(risk, _)| *risk <= FileRisk::Steers) || configures_tests(&file.path);
     if !known && steers_tests(&file.path) {
         let words = if is_test(&file.path) { "test" } else { "belongs to the tests" };

@@ -153,7 +153,8 @@ fn captured(n: u32, digit: &str, changes: &[(&str, &str)], facts: Vec<FileFacts>
 }
 
 fn facts(path: &str, before: (u32, u32, u32), after: (u32, u32, u32)) -> FileFacts {
-    FileFacts { path: path.into(), modes: None, tests: Some(counted(before, after)), generated: false }
+    let tests = Some(counted(before, after));
+    FileFacts { path: path.into(), modes: None, tests, generated: false, through: None }
 }
 
 #[test]
@@ -184,10 +185,21 @@ fn trees_of_one_checkpoint_are_one_change_and_older_logs_are_ordered_too() {
 #[test]
 fn what_was_made_executable_and_then_deleted_is_only_deleted() {
     let modes = Some(("000000".to_owned(), "100755".to_owned()));
-    let made = FileFacts { path: "run".into(), modes, tests: None, generated: false };
+    let made = FileFacts { path: "run".into(), modes, tests: None, generated: false, through: None };
     let log = [captured(1, "a", &[("run", "added")], vec![made]), captured(1, "b", &[("run", "deleted")], Vec::new())];
     let view = gather(&Task::fold(TaskId(7), &log), &log, 1, ViewContext::default());
     assert_eq!((view.files[0].state, risks(&view.files[0])), (FileState::Deleted, Vec::new()));
+}
+
+#[test]
+fn what_acts_through_a_link_is_read_first_and_named_so() {
+    let through = Some(".husky/pre-commit".to_owned());
+    let made = FileFacts { path: "scripts/pre-commit".into(), modes: None, tests: None, generated: false, through };
+    let log = [captured(1, "a", &[("a.py", "modified"), ("scripts/pre-commit", "modified")], vec![made])];
+    let view = gather(&Task::fold(TaskId(7), &log), &log, 1, ViewContext::default());
+    let words = "becomes or configures a git hook, through a link".to_owned();
+    assert_eq!(view.files[0].path, "scripts/pre-commit");
+    assert_eq!(risks(&view.files[0]), [(FileRisk::Steers, words)]);
 }
 
 #[test]

@@ -48,6 +48,7 @@ fn file(change: &FileChange, facts: Option<&FileFacts>) -> FileLine {
         modes: facts.and_then(|facts| facts.modes.clone()),
         tests: facts.and_then(|facts| facts.tests),
         generated: facts.is_some_and(|facts| facts.generated),
+        through: facts.and_then(|facts| facts.through.clone()),
         url: None,
     }
 }

@@ -109,6 +109,8 @@ pub struct FileLine {
     pub tests: Option<TestCounts>,
     /// Whether its first lines say that a program wrote it.
     pub generated: bool,
+    /// As [`domain::FileFacts::through`]. Untrusted.
+    pub through: Option<String>,
     /// Address for people of its part of the commit's difference; none where it cannot be made.
     pub url: Option<String>,
 }

@@ -18,7 +18,7 @@ use crate::server::{FetchedReport, UpstreamCiReport};
 use crate::store::Store;
 use anyhow::{Context, Result};
 use async_trait::async_trait;
-use domain::{Commit, Decision, Event, Input, Source, State, Task, TaskId, UpstreamChecks, Verb};
+use domain::{Commit, Decision, End, Event, Input, MergeStep, Source, State, Task, TaskId, UpstreamChecks, Verb};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -43,20 +43,18 @@ impl StoreSource {
         Ok(Self { auth: Auth::basic(&me.login, token.expose()), config, store, forge })
     }
 
-    /// The configured repository of a task, its pull request's number, and the decision that approved its final checkpoint.
-    async fn evidence(&self, offer: &Offer) -> Result<(RepoRef, u64, Decision), String> {
+    /// The configured repository of a task, its pull request's number, and the decision that approved `commit`.
+    async fn evidence(&self, offer: &Offer, commit: &Commit) -> Result<(RepoRef, u64, Decision), String> {
         let id = TaskId(offer.task);
         let task = self.store.task(id).await.map_err(|e| e.to_string())?;
         let request = task.request.as_ref().ok_or("the task has no request")?;
         let entry = self.config.repository(&request.repository).ok_or("its repository is not configured any more")?;
         let at = self.at(&entry).await?;
         let log = self.store.log(id).await.map_err(|e| e.to_string())?;
-        let used = log.into_iter().rev().find_map(|(_, event)| match event {
-            Event::DecisionUsed { decision, .. } if matches!(decision.verb, Verb::Approve { .. }) => Some(*decision),
-            _ => None,
-        });
+        let used = approval_of(log.iter().map(|(_, event)| event), commit).cloned();
         let pull = task.pull.ok_or("the task has no pull request")?;
-        Ok((at, pull, used.ok_or("no approval was used")?))
+        let used = used.ok_or_else(|| format!("no approval of {} was used", commit.short()))?;
+        Ok((at, pull, used))
     }
 
     /// Where a task's repository comes from, the branch that it began from, and the upstream's issue that it is for.
@@ -96,8 +94,16 @@ impl StoreSource {
         Ok(withdrawn(review, &inline, used))
     }
 
-    /// Why this approval is no longer valid; none if it is.
-    async fn why_not(&self, at: &RepoRef, pull: u64, used: &Decision) -> Result<Option<String>, String> {
+    /// Why this is no valid approval of the commit, or no longer; none if it is.
+    async fn why_not(
+        &self,
+        (at, pull): (&RepoRef, u64),
+        used: &Decision,
+        commit: &Commit,
+    ) -> Result<Option<String>, String> {
+        if let Some(why) = of_another(used, commit) {
+            return Ok(Some(why));
+        }
         let withdrawn = match used.source {
             Source::Review(id) => self.review_stands(at, pull, id, used).await,
             Source::Comment(id) => self.comment_stands(at, id, used).await,
@@ -119,6 +125,52 @@ impl StoreSource {
             Some(comment) => changed(&comment, used).then(|| "the approving comment was edited".to_owned()),
         })
     }
+}
+
+/// The last decision that was used, if it approves exactly this commit: one about an earlier checkpoint is no approval of what came after.
+fn approval_of<'a>(log: impl DoubleEndedIterator<Item = &'a Event>, commit: &Commit) -> Option<&'a Decision> {
+    let last = log.rev().find_map(|event| match event {
+        Event::DecisionUsed { decision, .. } => Some(decision.as_ref()),
+        _ => None,
+    })?;
+    (matches!(last.verb, Verb::Approve { .. }) && of_another(last, commit).is_none()).then_some(last)
+}
+
+/// That an approval is about another commit than this one; none if it is about this one.
+fn of_another(used: &Decision, commit: &Commit) -> Option<String> {
+    let other = match &used.head {
+        Some(head) if head == commit => return None,
+        Some(head) => head.short(),
+        None => "no commit",
+    };
+    Some(format!("{} approved {other}, not {}", used.poster.login, commit.short()))
+}
+
+/// The approval of the commit that a task in this state offers; where it is delivered without one, why there is none.
+fn approved(state: &State, log: &[(i64, Event)], newest: &Commit) -> (Option<Approved>, Option<String>) {
+    let events = || log.iter().map(|(_, event)| event);
+    let (commit, is_delivered) = match state {
+        State::Approved { commit, .. } => (commit, false),
+        State::Ended { end: End::Delivered } => (newest, true),
+        _ => return (None, None),
+    };
+    match approval_of(events(), commit) {
+        Some(used) => (Some(Approved { commit: commit.clone(), by: used.poster.login.clone() }), None),
+        None => (None, is_delivered.then(|| unapproved(events(), commit))),
+    }
+}
+
+/// Who delivered a commit that nobody approved, and that nobody did.
+fn unapproved<'a>(log: impl DoubleEndedIterator<Item = &'a Event>, newest: &Commit) -> String {
+    let merged = log.rev().find_map(|event| match event {
+        Event::Merge(MergeStep::Done(how)) => Some(how),
+        _ => None,
+    });
+    let merged = match merged {
+        Some(how) => format!("{} merged the pull request at {} on the forge", how.by, how.commit.short()),
+        None => "the pull request was merged on the forge".to_owned(),
+    };
+    format!("{merged}, and nobody approved {} in a review", newest.short())
 }
 
 /// Why a review is no longer an approval. All of it counts: state, text, remarks, and the time of the last change.
@@ -143,17 +195,7 @@ impl ApprovedSource for StoreSource {
             let task = self.store.task(TaskId(row.id)).await.map_err(|e| e.to_string())?;
             let (Some(base), Some(newest)) = (task.base.clone(), task.pushed.clone()) else { continue };
             let log = self.store.log(task.id).await.map_err(|e| e.to_string())?;
-            let by = log.iter().rev().find_map(|(_, event)| match event {
-                Event::DecisionUsed { decision, .. } => Some(decision.poster.login.clone()),
-                _ => None,
-            });
-            let approved = match (&task.state, by) {
-                (State::Approved { commit, .. }, Some(by)) => Some(Approved { commit: commit.clone(), by }),
-                (State::Ended { end: domain::End::Delivered }, Some(by)) => {
-                    Some(Approved { commit: newest.clone(), by })
-                }
-                _ => None,
-            };
+            let (approved, unapproved) = approved(&task.state, &log, &newest);
             let base_url = self.config.forge.url.as_ref().map(|u| u.as_str().trim_end_matches('/').to_owned());
             let url = format!("{}/{}.git", base_url.unwrap_or_default(), self.at(entry).await?);
             return Ok(Some(Offer {
@@ -165,6 +207,7 @@ impl ApprovedSource for StoreSource {
                 base,
                 newest,
                 approved,
+                unapproved,
                 verdict: task.verdict.clone(),
                 upstream: self.source(entry, &task).await?,
             }));
@@ -173,14 +216,15 @@ impl ApprovedSource for StoreSource {
     }
 
     async fn standing(&self, offer: &Offer) -> Result<ApprovalState, String> {
-        let (at, pull, used) = self.evidence(offer).await?;
-        if let Some(why) = self.why_not(&at, pull, &used).await? {
+        let commit = &offer.approved.as_ref().ok_or("nobody approved it")?.commit;
+        let (at, pull, used) = self.evidence(offer, commit).await?;
+        if let Some(why) = self.why_not((&at, pull), &used, commit).await? {
             return Ok(ApprovalState::Withdrawn(why));
         }
         let Some(others) = &used.others else { return Ok(ApprovalState::Stands) };
         let (mut people, mut why) = (BTreeSet::new(), None);
         for other in others.approvals.iter().filter(|other| other.poster.id != used.poster.id) {
-            match self.why_not(&at, pull, other).await? {
+            match self.why_not((&at, pull), other, commit).await? {
                 None => drop(people.insert(other.poster.id)),
                 not => why = not,
             }
@@ -301,6 +345,65 @@ mod tests {
         let mut replied = inline.clone();
         replied.push(ReviewComment { id: 30, created_at: 8_000, body: "thanks".into(), ..inline[0].clone() });
         assert_eq!(withdrawn(&review, &replied, &used), None);
+    }
+
+    fn commit(digit: &str) -> Commit {
+        Commit::parse(&digit.repeat(40)).unwrap()
+    }
+
+    /// The use of a decision by Alice, made at this head of the pull request.
+    fn decided(verb: Verb, head: &str) -> (i64, Event) {
+        let decision = Decision { verb, head: Some(commit(head)), ..used(String::new()) };
+        (1, Event::DecisionUsed { decision: Box::new(decision), n: 1 })
+    }
+
+    fn merged(head: &str) -> (i64, Event) {
+        let how = domain::Merged { commit: commit(head), by: "bob".into(), asked: None };
+        (2, Event::Merge(MergeStep::Done(how)))
+    }
+
+    #[test]
+    fn only_the_commit_that_an_approval_is_about_is_approved() {
+        let delivered = State::Ended { end: End::Delivered };
+        let (one, two) = (commit("1"), commit("2"));
+        let by_alice = |commit: &Commit| -> (Option<Approved>, Option<String>) {
+            (Some(Approved { commit: commit.clone(), by: "alice".into() }), None)
+        };
+        let log = [decided(Verb::approve(), "1"), merged("1")];
+        assert_eq!(approved(&delivered, &log, &one), by_alice(&one));
+        let log = [decided(Verb::approve(), "1"), decided(Verb::approve(), "2"), merged("2")];
+        assert_eq!(approved(&delivered, &log, &two), by_alice(&two));
+        let log = [decided(Verb::approve(), "1"), merged("2")];
+        let (none, why) = approved(&delivered, &log, &two);
+        assert_eq!(none, None, "the approval is of an earlier checkpoint");
+        let why = why.unwrap();
+        assert!(why.starts_with("bob merged the pull request at 2222222222"), "{why}");
+        assert!(why.ends_with("nobody approved 2222222222 in a review"), "{why}");
+        let log = [decided(Verb::approve(), "1"), decided(Verb::Changes { items: Vec::new() }, "1"), merged("1")];
+        assert_eq!(approved(&delivered, &log, &one).0, None, "changes were asked for after it");
+        let (none, why) = approved(&delivered, &[], &one);
+        assert!(none.is_none() && why.unwrap().starts_with("the pull request was merged"));
+    }
+
+    #[test]
+    fn approved_work_names_its_approval_and_unfinished_work_has_none() {
+        let (one, two) = (commit("1"), commit("2"));
+        let verdict = domain::Verdict::default();
+        let log = [decided(Verb::approve(), "1")];
+        let state = State::Approved { commit: one.clone(), verdict: verdict.clone() };
+        assert_eq!(approved(&state, &log, &one).0.map(|it| it.commit), Some(one));
+        let state = State::Approved { commit: two.clone(), verdict };
+        assert_eq!(approved(&state, &log, &two), (None, None), "of another commit");
+        assert_eq!(approved(&State::Running, &log, &two), (None, None));
+    }
+
+    #[test]
+    fn an_approval_of_another_commit_does_not_stand() {
+        let approval = Decision { head: Some(commit("1")), ..used(String::new()) };
+        assert_eq!(of_another(&approval, &commit("1")), None);
+        let why = of_another(&approval, &commit("2")).unwrap();
+        assert_eq!(why, "alice approved 1111111111, not 2222222222");
+        assert!(of_another(&Decision { head: None, ..approval }, &commit("1")).is_some(), "one without a head");
     }
 
     #[test]

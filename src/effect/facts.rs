@@ -1,5 +1,5 @@
-//! What a checkpoint's review has to know about changed files beyond the lines that git counts: their modes, their tests on both sides, and
-//! whether a program wrote them.
+//! What a checkpoint's review has to know about changed files beyond the lines that git counts: their modes, their tests on both sides,
+//! whether a program wrote them, and where links of the tree make them act by themselves.
 //!
 //! Read from the bot's own repository, after the quarantine accepted the tree. A test that can't be counted is said to be so and never
 //! passes for unchanged. Renames are not looked for: both paths are told. Tests: below and `tests/stories/risky.rs`.
@@ -26,6 +26,7 @@ pub(super) async fn facts(repos: &Repos, key: &str, from: &Commit, to: &Commit) 
     let mut look = Look { repos, key, from, to, counted: 0, added: 0, heads: 0 };
     let mut found = Vec::new();
     let changes = repos.changes(key, from, to).await?;
+    let links = risks::Links::new(&repos.links(key, to).await?);
     let named = |change: &Change| String::from_utf8_lossy(&change.path).into_owned();
     let mut files: Vec<(String, &Change)> =
         changes.iter().filter(|change| !change.of_directory()).map(|change| (named(change), change)).collect();
@@ -36,8 +37,9 @@ pub(super) async fn facts(repos: &Repos, key: &str, from: &Commit, to: &Commit) 
             .map(|_| (change.old_mode.clone(), change.new_mode.clone()));
         let (tests, text) = look.tests(change, &path).await?;
         let generated = look.generated(change, &path, text).await?;
-        if modes.is_some() || tests.is_some() || generated {
-            found.push(FileFacts { path, modes, tests, generated });
+        let through = links.asks(path.as_bytes()).map(|it| it.path);
+        if modes.is_some() || tests.is_some() || generated || through.is_some() {
+            found.push(FileFacts { path, modes, tests, generated, through });
         }
     }
     Ok(found)
@@ -133,6 +135,25 @@ mod tests {
 
     fn counts((cases, assertions, skipped): (u32, u32, u32)) -> TestCount {
         TestCount { cases, assertions, skipped }
+    }
+
+    #[tokio::test]
+    async fn a_file_that_a_link_makes_act_is_named_with_the_links_path() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let repos = Repos::new(dir.path());
+        let files = |text: &'static str| {
+            [
+                ("120000", ".husky", "scripts/hooks"),
+                ("120000", "docs/notes", "../AGENTS.md"),
+                ("100644", "scripts/hooks/pre-commit", text),
+                ("100644", "AGENTS.md", text),
+                ("100644", "src/a.py", text),
+            ]
+        };
+        let (from, to) = two(&repos, &files("a\n"), &files("b\n")).await;
+        let found = facts(&repos, "shop", &from, &to).await.expect("compared");
+        let through: Vec<_> = found.iter().map(|file| (file.path.as_str(), file.through.as_deref())).collect();
+        assert_eq!(through, [("scripts/hooks/pre-commit", Some(".husky/pre-commit"))]);
     }
 
     #[tokio::test]

@@ -1,14 +1,15 @@
 //! Judges changed paths before they are written to a developer's machine.
 //!
 //! Owns what becomes of changed paths: what no clone should take, what takes effect by itself (editors, shells, hooks, agents, git) and needs
-//! consent for each path, and what runs when the project is built. Which files those are says `src/sandbox/risks/table.rs`, for reviews too.
+//! consent for each path, and what runs when the project is built. Which files those are says `src/sandbox/risks/table.rs`, for reviews too;
+//! `src/sandbox/risks/linked.rs` says to which of them a link of the tree leads.
 //! Pure. Tests: below.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::git::listing::{Change, Entry};
 use crate::sandbox::policy::{HIDDEN_REPOSITORY, Limits, escapes, fold, hidden, twins, wrong_name};
-use crate::sandbox::risks::{AtFetch, becomes_executable, rows, special};
+use crate::sandbox::risks::{AtFetch, Links, Through, becomes_executable, rows, special};
 
 pub use crate::sandbox::policy::shown;
 
@@ -41,11 +42,13 @@ pub fn judge(changes: &[Change], entries: &[Entry], links: &HashMap<Vec<u8>, Vec
         found.never.extend(wrong_name(&change.path, &limits));
     }
     found.never.extend(escapes(links, &changed));
+    let linked = Links::new(links);
     let hidden: HashSet<&[u8]> = hidden(changes, entries).into_iter().map(|c| c.path.as_slice()).collect();
     for change in changes {
         let path = String::from_utf8_lossy(&change.path).into_owned();
         let hidden = hidden.contains(change.path.as_slice()).then(|| HIDDEN_REPOSITORY.to_owned());
-        let why = hidden.or_else(|| special(&change.new_mode).map(str::to_owned)).or_else(|| acts(change));
+        let plain = || acts(change).or_else(|| linked.asks(&change.path).map(|it| acts_through(change, &it)));
+        let why = hidden.or_else(|| special(&change.new_mode).map(str::to_owned)).or_else(plain);
         if let Some(why) = why {
             found.ask.push(Finding { path, why });
         } else if has(change, AtFetch::Note).is_some() || becomes_executable(&change.old_mode, &change.new_mode) {
@@ -66,8 +69,17 @@ fn has(change: &Change, at_fetch: AtFetch) -> Option<&'static str> {
 
 /// Why a file takes effect by itself.
 fn acts(change: &Change) -> Option<String> {
-    let why = has(change, AtFetch::Ask)?;
-    Some(if change.deleted() { format!("is removed, and {why}") } else { why.to_owned() })
+    has(change, AtFetch::Ask).map(|why| present_or_removed(change, why))
+}
+
+/// Why a file takes effect by itself at the path of a link that leads to it.
+fn acts_through(change: &Change, through: &Through) -> String {
+    let why = format!("{}, because a link makes it {}", through.words, shown(through.path.as_bytes()));
+    present_or_removed(change, &why)
+}
+
+fn present_or_removed(change: &Change, why: &str) -> String {
+    if change.deleted() { format!("is removed, and {why}") } else { why.to_owned() }
 }
 
 /// One finding for each new path of a pair, so that each can be accepted separately.
@@ -133,6 +145,59 @@ mod tests {
             assert_eq!(look(&[path]).ask.len(), 1, "{path}");
         }
         assert_eq!(look(&["src/main.rs", "README.md"]), Findings::default());
+    }
+
+    #[test]
+    fn the_other_names_of_what_acts_by_itself_need_a_word_too() {
+        for path in [
+            "lefthook.toml",
+            "lefthook-local.yml",
+            ".lefthook.json",
+            ".lefthook-local.yaml",
+            ".config/lefthook.yml",
+            ".lefthook-local/pre-commit/check.sh",
+            "mise.local.toml",
+            "sub/.mise.local.toml",
+            ".config/mise.toml",
+            ".config/mise/conf.d/tools.toml",
+            "mise/config.local.toml",
+            ".Rprofile",
+            "analysis/.Renviron",
+            ".RData",
+            ".pdbrc",
+            ".ghci",
+            ".iex.exs",
+            ".octaverc",
+            "opencode.json",
+            "opencode.jsonc",
+            ".opencode/agent/x.md",
+            ".kiro/steering/x.md",
+            ".amazonq/rules/x.md",
+            "AGENTS.override.md",
+            "QWEN.md",
+            ".qwen/settings.json",
+            ".vs/shop/v17/.suo",
+            "Directory.Build.props",
+            "src/Directory.Build.targets",
+            "Directory.Build.rsp",
+            ".build.yml",
+        ] {
+            assert_eq!(look(&[path]).ask.len(), 1, "{path}");
+        }
+        let others = ["docs/lefthook.md", "promise.toml", "src/mise/lib.rs", "Directory.props", "data.RData.md"];
+        assert_eq!(look(&others), Findings::default());
+    }
+
+    #[test]
+    fn what_a_link_leads_to_acts_where_the_link_is() {
+        let links = HashMap::from([(b".husky".to_vec(), b"scripts/hooks".to_vec())]);
+        let changes = [change("scripts/hooks/pre-commit", "100755"), change("scripts/other", "100644")];
+        let found = judge(&changes, &[], &links);
+        assert_eq!(found.ask.len(), 1, "{found:?}");
+        let words = "becomes or configures a git hook, because a link makes it `.husky/pre-commit`";
+        assert_eq!((found.ask[0].path.as_str(), found.ask[0].why.as_str()), ("scripts/hooks/pre-commit", words));
+        let gone = Change { status: 'D', new_mode: "000000".into(), ..changes[0].clone() };
+        assert!(judge(&[gone], &[], &links).ask[0].why.starts_with("is removed, and becomes"));
     }
 
     #[test]

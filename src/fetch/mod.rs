@@ -44,6 +44,8 @@ pub struct Offer {
     pub newest: Commit,
     /// The final approval, if one was given and used.
     pub approved: Option<Approved>,
+    /// Why there is none although the task is over, as a sentence without its full stop; none where an approval can still be given.
+    pub unapproved: Option<String>,
     /// The bot's own run of the tests on the approved commit (or, without one, on the newest).
     pub verdict: Option<Verdict>,
     /// Where its repository comes from; none where it was made on the forge.
@@ -272,7 +274,7 @@ async fn reviewed(
     warnings: &mut Vec<String>,
 ) -> Result<(Commit, bool), Refusal> {
     let why = match &offer.approved {
-        None => "nobody has given the final approval for it".to_owned(),
+        None => offer.unapproved.clone().unwrap_or_else(|| "nobody has given the final approval for it".to_owned()),
         Some(approved) => match source.standing(offer).await {
             Ok(ApprovalState::Stands) => return Ok((approved.commit.clone(), true)),
             Ok(ApprovalState::Withdrawn(why)) => format!("the approval by {} no longer stands: {why}", approved.by),
@@ -284,7 +286,13 @@ async fn reviewed(
         warnings.push(format!("NOT REVIEWED: {why}; taking the newest commit {}", newest.short()));
         return Ok((newest, false));
     }
-    let hint = "approve it on the forge; or, at your own risk, repeat with --unreviewed";
+    let hint = match &offer.unapproved {
+        None => "approve it on the forge; or, at your own risk, repeat with --unreviewed",
+        Some(_) => {
+            "the task is over, so no review of it counts any more: read the commit on the forge; then pull what was merged from there, or, at \
+             your own risk, repeat with --unreviewed"
+        }
+    };
     Err(Refusal::new(format!("the branch {} is not approved", offer.branch), hint).because([why]))
 }
 

@@ -14,10 +14,7 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::Refused { login, verb } => answer::refused(login, verb),
         Notice::NotAmong { login, verb, whom } => answer::not_among(login, verb, whom),
         Notice::AlreadyLive => answer::already_live(about),
-        Notice::NotReviewed { login, own } => {
-            let why = if *own { NotReviewed::Own } else { NotReviewed::NoPull };
-            answer::not_reviewed(login, TaskKind::Review.name(), why)
-        }
+        Notice::NotReviewed { login, own } => not_reviewed(login, *own),
         Notice::Edited { login } => answer::edited(login),
         Notice::Unapprovable { login, reason } => answer::unapprovable(login, reason),
         Notice::Stale { login, reason } => answer::stale(login, reason),
@@ -68,6 +65,11 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::Beside { text, .. } => text.clone(),
         Notice::Moved { from, to } => life::moved(from, to),
     }
+}
+
+fn not_reviewed(login: &str, own: bool) -> String {
+    let why = if own { NotReviewed::Own } else { NotReviewed::NoPull };
+    answer::not_reviewed(login, TaskKind::Review.name(), why)
 }
 
 impl About<'_> {

@@ -1,5 +1,6 @@
 //! Approved work is merged on the forge by the bot where the operator lets it, and by nobody's word past the branch's rule.
 
+use crate::orders;
 use crate::world::{FIX, REPO, World};
 use caisson::config::Secret;
 use caisson::forge::{ForgeReads, Gitea, PullRequest, RepoRef};
@@ -195,4 +196,25 @@ async fn a_merge_before_the_last_approval_delivers_where_there_is_no_upstream() 
     let said = world.until_said(pull, "Merged at `").await;
     assert!(said.contains("by `alice`"), "{said}");
     world.nothing_left().await;
+}
+
+/// An approval of the first checkpoint is none of what was pushed after it, whoever merges that.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_merged_after_an_approval_of_an_earlier_commit_is_not_fetched_as_approved() {
+    let script = FIX.replacen("git diff --stat || true", "echo '# more' >> semver.py", 1);
+    let mut world = World::new(&script).await;
+    set(&mut world, "never").await;
+    let (_, pull) = at_final(&world).await;
+    let task = world.task().await;
+    let (first, newest) = (task.checkpoints[0].commit.clone(), task.pushed.clone().expect("pushed"));
+    assert!(first.is_some() && first.as_ref() != Some(&newest), "{:?}", task.checkpoints);
+    world.alice().edit_issue(REPO, pull, Some("Merged by hand"), None).expect("no draft any more");
+    world.alice().merge(REPO, pull).await.expect("merged");
+    delivered(&world).await;
+    let (clone, branch) = (world.dir.path().join("project"), task.request.expect("asked").branch);
+    let out = orders::caisson(&world, &["fetch", clone.to_str().expect("UTF-8"), &branch]).await;
+    let text = orders::said(&out);
+    assert!(!out.status.success() && text.contains("is not approved"), "{text}");
+    assert!(text.contains(&format!("alice merged the pull request at {}", newest.short())), "{text}");
+    assert!(text.contains("nobody approved") && text.contains("--unreviewed"), "{text}");
 }

@@ -81,6 +81,7 @@ impl Home {
             base,
             newest: tip.clone(),
             approved: Some(Approved { commit: tip, by: "alice".to_owned() }),
+            unapproved: None,
             verdict: Some(verdict(VerdictKind::Passed)),
             upstream: None,
         };
@@ -174,8 +175,13 @@ async fn as_a_branch_the_work_tree_stays() {
 async fn only_what_is_approved_verified_and_known() {
     let mut home = Home::new(&fixed());
     let approved = home.offer.approved.take();
-    assert!(home.refused(&home.request()).await.what.contains("is not approved"));
-    home.offer.approved = approved;
+    let refusal = home.refused(&home.request()).await;
+    assert!(refusal.what.contains("is not approved") && refusal.hint.starts_with("approve it"), "{refusal:?}");
+    home.offer.unapproved = Some("bob merged it, and nobody approved it".to_owned());
+    let refusal = home.refused(&home.request()).await;
+    assert!(refusal.reasons == ["bob merged it, and nobody approved it"], "{refusal:?}");
+    assert!(refusal.hint.contains("the task is over") && refusal.hint.contains("--unreviewed"), "{refusal:?}");
+    (home.offer.approved, home.offer.unapproved) = (approved, None);
     home.standing = ApprovalState::Withdrawn("the review was dismissed".to_owned());
     assert!(home.refused(&home.request()).await.reasons[0].contains("dismissed"));
     home.standing = ApprovalState::Stands;
@@ -274,6 +280,37 @@ async fn what_acts_by_itself_is_asked_for_by_name() {
     }
     let home = Home::new(&[("Makefile", "test:\n\ttrue\n")]);
     assert!(home.brought(&home.request()).await.notes[0].contains("Makefile"));
+}
+
+#[tokio::test]
+async fn what_acts_through_a_link_of_the_base_is_asked_for_by_name() {
+    for (link, target, path, acts) in [
+        (".husky", "scripts/hooks", "scripts/hooks/pre-commit", ".husky/pre-commit"),
+        (".cursor/rules", "../docs/rules", "docs/rules/style.mdc", ".cursor/rules/style.mdc"),
+        (".envrc", "env/dev.sh", "env/dev.sh", ".envrc"),
+        ("CLAUDE.md", "docs/style.md", "docs/style.md", "CLAUDE.md"),
+    ] {
+        let mut home = Home::with(|dir| {
+            if let Some(folder) = Path::new(link).parent() {
+                std::fs::create_dir_all(dir.join(folder)).unwrap();
+            }
+            std::os::unix::fs::symlink(target, dir.join(link)).unwrap();
+            commit(dir, &[(path, "before\n")], "the base");
+        });
+        let clone = home.clone_dir();
+        git(&clone, &["pull", "--quiet", "origin", BRANCH]);
+        home.offer.base = head(&clone);
+        commit(&home.dir.path().join("forge"), &[(path, "after\n"), ("sum.py", "x\n")], "work");
+        let tip = head(&home.dir.path().join("forge"));
+        (home.offer.newest, home.offer.approved) =
+            (tip.clone(), Some(Approved { commit: tip, by: "alice".to_owned() }));
+        let refusal = home.refused(&home.request()).await;
+        assert!(refusal.reasons.len() == 1 && refusal.reasons[0].starts_with(&format!("`{path}`: ")), "{refusal:?}");
+        assert!(refusal.reasons[0].ends_with(&format!("because a link makes it `{acts}`")), "{refusal:?}");
+        home.refused(&FetchRequest { as_branch: true, ..home.request() }).await;
+        home.brought(&FetchRequest { accept: vec![path.to_owned()], ..home.request() }).await;
+        assert_eq!(std::fs::read_to_string(clone.join(path)).unwrap(), "after\n");
+    }
 }
 
 #[tokio::test]

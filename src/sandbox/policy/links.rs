@@ -1,4 +1,4 @@
-//! Symbolic links that lead outside of the tree.
+//! Where symbolic links lead: within the tree, or outside of it.
 //!
 //! Owns the resolution of a target through other links of the tree, as a kernel does it; checking the target's text is not enough. What all
 //! links of a tree take together is limited. Tests: `tests.rs`.
@@ -17,10 +17,16 @@ const STEPS: usize = 200_000;
 const STEP_BYTES: usize = 64;
 
 /// The steps that are left for the links of a tree.
-struct Steps(usize);
+pub struct Steps(usize);
 
 /// The links of a tree need more steps than there are.
-struct TooManySteps;
+pub struct TooManySteps;
+
+impl Default for Steps {
+    fn default() -> Self {
+        Self(STEPS)
+    }
+}
 
 impl Steps {
     /// Takes a step that reads so many bytes.
@@ -36,39 +42,52 @@ pub fn escapes(links: &HashMap<Vec<u8>, Vec<u8>>, changed: &HashSet<&[u8]>) -> V
     if !links.keys().any(|path| changed.contains(path.as_slice())) {
         return Vec::new();
     }
-    let (mut steps, mut reasons) = (Steps(STEPS), Vec::new());
+    let (mut steps, mut reasons) = (Steps::default(), Vec::new());
     for (path, target) in links {
         let mut through = vec![path.as_slice()];
-        let Ok(why) = walk(path, target, links, &mut through, &mut steps) else {
+        let Ok(end) = walk(path, target, links, &mut through, &mut steps) else {
             let count = links.len();
             return vec![format!(
                 "the tree's symbolic links ({count}) take more than {STEPS} steps to follow; make their targets shorter, or let them lead through fewer other links"
             )];
         };
-        if let Some(why) = why.filter(|_| through.iter().any(|link| changed.contains(*link))) {
+        if let Some(why) = end.err().filter(|_| through.iter().any(|link| changed.contains(*link))) {
             reasons.push(format!("the link {} → {} {why}", shown(path), shown(target)));
         }
     }
     reasons
 }
 
-/// Why this link is not allowed; `through` gets the links that it leads through.
+/// The path of the tree to which a link leads in the end, empty for the root; none if that is nowhere in the tree.
+///
+/// # Errors
+/// When no step is left.
+pub fn resolved(
+    path: &[u8],
+    target: &[u8],
+    links: &HashMap<Vec<u8>, Vec<u8>>,
+    steps: &mut Steps,
+) -> Result<Option<Vec<u8>>, TooManySteps> {
+    Ok(walk(path, target, links, &mut Vec::new(), steps)?.ok())
+}
+
+/// Where a link leads, or why that is nowhere in the tree; `through` gets the links that it leads through.
 fn walk<'a>(
-    path: &'a [u8],
+    path: &[u8],
     target: &'a [u8],
     links: &'a HashMap<Vec<u8>, Vec<u8>>,
     through: &mut Vec<&'a [u8]>,
     steps: &mut Steps,
-) -> Result<Option<&'static str>, TooManySteps> {
+) -> Result<Result<Vec<u8>, &'static str>, TooManySteps> {
     steps.take(path.len() + target.len())?;
     if target.is_empty() || target.len() > LONGEST || target.contains(&0) {
-        return Ok(Some("has no usable target"));
+        return Ok(Err("has no usable target"));
     }
     if std::str::from_utf8(target).is_err() || target.iter().any(|b| b.is_ascii_control()) {
-        return Ok(Some("has a target with hidden or broken characters"));
+        return Ok(Err("has a target with hidden or broken characters"));
     }
     if leaves(target) {
-        return Ok(Some("points to an absolute path"));
+        return Ok(Err("points to an absolute path"));
     }
     let mut here = Vec::new();
     for part in parts(path) {
@@ -81,12 +100,12 @@ fn walk<'a>(
         steps.take(here.len())?;
         if part == b".." {
             if !ascend(&mut here) {
-                return Ok(Some("leads out of the repository"));
+                return Ok(Err("leads out of the repository"));
             }
             continue;
         }
         if fold(part) == ".git" {
-            return Ok(Some("leads into .git"));
+            return Ok(Err("leads into .git"));
         }
         descend(&mut here, part);
         if let Some((link, next)) = links.get_key_value(here.as_slice()) {
@@ -94,16 +113,16 @@ fn walk<'a>(
             hops += 1;
             through.push(link);
             if hops > HOPS {
-                return Ok(Some("goes round in circles"));
+                return Ok(Err("goes round in circles"));
             }
             if leaves(next) {
-                return Ok(Some("leads to an absolute path through another link"));
+                return Ok(Err("leads to an absolute path through another link"));
             }
             ascend(&mut here);
             todo.extend(parts(next).rev());
         }
     }
-    Ok(None)
+    Ok(Ok(here))
 }
 
 /// Whether a target is absolute, here or on a system with drive letters and backslashes.

@@ -17,7 +17,7 @@ use crate::git::listing::{Change, Entry, LINK, SUBMODULE};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 pub use hidden::{HIDDEN_REPOSITORY, hidden};
-pub use links::escapes;
+pub use links::{Steps, escapes, resolved};
 pub use names::{fold, shown, twins, wrong_name};
 
 /// Paths that an agent may never change, because they configure the bot or run on other machines.
@@ -42,6 +42,7 @@ pub const PROTECTED: &[&str] = &[
     ".travis.yml",
     ".cirrus.yml",
     ".builds/**",
+    ".build.yml",
     ".ci/**",
     "appveyor.yml",
     ".appveyor.yml",

@@ -106,6 +106,7 @@ fn protected_whatever_the_case() {
         ".gitmodules",
         ".gitea/workflows/a.yml",
         "Jenkinsfile",
+        ".build.yml",
         ".lfsconfig",
     ] {
         assert!(reasons(&[bad])[0].contains("protected"), "{bad}");

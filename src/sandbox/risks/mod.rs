@@ -1,9 +1,11 @@
 //! The one list of risky files: what `caisson fetch` asks for or notes, what a review shows first, and what a verification puts back to the
 //! base's version.
 //!
-//! Owns the kinds of risk in the order in which a person should read files, the lookups in the table (`table.rs`), and what a file's mode
-//! and its first lines say. Pure functions over paths, modes and text. Tests: below, `src/fetch/judge.rs`, `src/sandbox/detect.rs`.
+//! Owns the kinds of risk in the order in which a person should read files, the lookups in the table (`table.rs`), also of paths through
+//! links (`linked.rs`), and what a file's mode and its first lines say. Pure functions over paths, modes and text. Tests: below,
+//! `src/fetch/judge.rs`, `src/sandbox/detect.rs`.
 
+mod linked;
 mod table;
 
 use std::sync::LazyLock;
@@ -12,6 +14,8 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::policy::fold;
 use crate::git::listing::{LINK, SUBMODULE};
+
+pub use linked::{Links, Through, words_through};
 
 /// Why a changed file should be read before others; the first kind comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
