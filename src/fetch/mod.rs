@@ -286,9 +286,13 @@ async fn reviewed(
         warnings.push(format!("NOT REVIEWED: {why}; taking the newest commit {}", newest.short()));
         return Ok((newest, false));
     }
-    let hint = match &offer.unapproved {
-        None => "approve it on the forge; or, at your own risk, repeat with --unreviewed",
-        Some(_) => {
+    let hint = match (&offer.unapproved, &offer.approved) {
+        (None, None) => "approve it on the forge; or, at your own risk, repeat with --unreviewed",
+        (None, Some(_)) => {
+            "a later review counts for nothing: the work was approved once. Read the commit on the forge; then, at your own risk, repeat with \
+             --unreviewed; or `/retry --from N` on its issue does the last part anew, to be approved again"
+        }
+        (Some(_), _) => {
             "the task is over, so no review of it counts any more: read the commit on the forge; then pull what was merged from there, or, at \
              your own risk, repeat with --unreviewed"
         }

@@ -121,6 +121,12 @@ pub fn no_changes_any_more(login: &str) -> String {
 
 /// A decision while nothing is waiting for one.
 pub fn nothing_to_approve(login: &str, about: &About<'_>) -> String {
+    if matches!(about.task.state, State::Approved { .. }) {
+        return format!(
+            "{}: this work is approved already, and nothing was changed. If `/merge` waits for a review on the pull request's page, yours stands there all the same: `/merge` tries again.",
+            code(login)
+        );
+    }
     format!(
         "{}: no checkpoint waits for an approval right now (the task is {}). Nothing was changed. `/approve next 3` on one that waits approves the three after it too.",
         code(login),
