@@ -308,7 +308,7 @@ fn at_work(
 fn forget_locks(parts: &Parts) -> Result<()> {
     let locks = parts.repos.forget_locks().context("the local repositories cannot be read")?;
     if locks > 0 {
-        tracing::info!(locks, "removed locks that killed git processes left");
+        tracing::info!(locks, "removed locks and incomplete packs that killed git processes left");
     }
     Ok(())
 }
