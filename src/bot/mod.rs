@@ -250,6 +250,7 @@ fn clients(config: &Process) -> Arc<ClientLimits> {
     ClientLimits::new(Limits {
         connections: config.listen.connections_per_address,
         bad_signatures: config.listen.bad_signatures_per_minute,
+        ..Limits::default()
     })
 }
 
