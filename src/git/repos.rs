@@ -69,8 +69,8 @@ impl Repos {
         Self { limits, ..self }
     }
 
-    /// Removes lock files and incomplete packs of killed git processes and gives their number. Only for the holder of the state directory's lock, before git
-    /// runs, so that no lock is in use.
+    /// Removes lock files and incomplete packs of killed git processes and gives their number. Only for the holder of the state
+    /// directory's lock, before git runs, so that none of them is in use.
     ///
     /// # Errors
     /// When the directory cannot be read or one of these files not removed.

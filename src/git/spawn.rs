@@ -1,8 +1,8 @@
 //! Starts child processes from one thread that lives as long as the process.
 //!
 //! Owns: the parent-death signal (a push must not outlive a killed bot and run beside its successor), the child's own
-//! process group, its CPU limit and its limit of a file's size. The kernel sends the signal when the *thread* that started the child ends, so children are
-//! never started from a worker thread that a runtime may retire. Must not know what the child does.
+//! process group, its CPU limit and the limit of what it writes to a file. The kernel sends the signal when the *thread* that started the
+//! child ends, so children are never started from a worker thread that a runtime may retire. Must not know what the child does.
 //!
 //! Signal and limits are set by `setpriv` (util-linux) and `sh`, which become the child: a program that sets them itself between fork and
 //! exec copies the page tables of the whole bot for each child, and has every thread fault on what it writes next.
