@@ -7,6 +7,7 @@ pub mod cli;
 pub mod clock;
 pub mod command;
 pub mod config;
+pub mod disk;
 pub mod effect;
 pub mod egress;
 pub mod engine;

@@ -17,7 +17,7 @@ mod words;
 /// Modules of the root package, lowest first; a module may use what stands on a lower floor, never its own or above.
 /// (`main.rs` stands on top of all.)
 const FLOORS: &[&[&str]] = &[
-    &["text", "secret", "supervise", "clock"],
+    &["text", "secret", "supervise", "clock", "disk"],
     &["command", "telemetry", "redact", "policy"],
     &["config"],
     &["store"],

@@ -250,6 +250,7 @@ fn clients(config: &Process) -> Arc<ClientLimits> {
     ClientLimits::new(Limits {
         connections: config.listen.connections_per_address,
         bad_signatures: config.listen.bad_signatures_per_minute,
+        ..Limits::default()
     })
 }
 
@@ -308,7 +309,7 @@ fn at_work(
 fn forget_locks(parts: &Parts) -> Result<()> {
     let locks = parts.repos.forget_locks().context("the local repositories cannot be read")?;
     if locks > 0 {
-        tracing::info!(locks, "removed locks that killed git processes left");
+        tracing::info!(locks, "removed locks and incomplete packs that killed git processes left");
     }
     Ok(())
 }

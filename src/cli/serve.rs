@@ -11,7 +11,7 @@ use super::{broker_child, image, lock};
 use crate::barrier::FromInside;
 use crate::bot::{Bot, LogInbox, Parts, Patience, Prover, keep_log, way_out};
 use crate::config::{Process, Secret};
-use crate::git::{Auth, Repos};
+use crate::git::{Auth, FetchLimits, Repos};
 use crate::sandbox::broker::{Broker, SocketBroker};
 use crate::sandbox::{EgressControl, SandboxEgress, Sandboxes, Settings, any_networked};
 use crate::store::Store;
@@ -183,7 +183,7 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
         false => (None, None),
     };
     let control = egress.clone().map(|egress| egress as Arc<dyn EgressControl>);
-    let repos = Repos::new(config.state_dir.join("repos"));
+    let repos = Repos::new(config.state_dir.join("repos")).with_limits(FetchLimits::of(config));
     let sandboxes = Sandboxes::new(broker.clone(), control, repos.clone(), settings(config), epoch as u64)?;
     let sandboxes = Arc::new(sandboxes);
     knows_its_sandboxes(&store, &sandboxes).await?;

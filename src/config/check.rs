@@ -163,6 +163,7 @@ impl ProblemList {
     fn limits(&mut self, config: &Process) {
         let sandbox = &config.sandbox;
         self.sandbox("sandbox", sandbox);
+        self.when(config.git.max_pack_mib == 0, "git.max_pack_mib", "nothing could be fetched; set at least 1");
         let refused = sandbox.workspace_mib == 0 && !config.broker.plain_workspaces;
         let allow = "sandbox.workspace_mib = 0 puts workspaces on the engine's disk; allow that here, or give them memory there";
         self.when(refused, "broker.plain_workspaces", allow);

@@ -23,6 +23,14 @@ pub struct Tests {
     pub at_once: u32,
 }
 
+/// `[git]`: what is fetched.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GitLimits {
+    /// The most that one fetch may bring, in MiB; at least 1.
+    pub max_pack_mib: u64,
+}
+
 /// Days; 0 = for ever.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -3,7 +3,7 @@
 pub use super::artifacts::Artifacts;
 pub use super::ci::Ci;
 use super::fields::{address, database, path};
-pub use super::limits::{Advisories, Keep, Tests};
+pub use super::limits::{Advisories, GitLimits, Keep, Tests};
 pub use super::model::{Commands, Model, ModelKind, ModelStyle, Models, PromptLength, Role};
 pub use super::origin::{Origin, Origins};
 pub use super::own_egress::OwnEgress;
@@ -42,6 +42,8 @@ pub struct Process {
     pub forge: Forge,
     /// `[upstream]`: what repositories were copied from.
     pub upstream: Upstream,
+    /// `[git]`: what is fetched.
+    pub git: GitLimits,
     /// `[listen]`: the HTTP listeners.
     pub listen: Listen,
     /// `[model]`, or one `[[model]]` for each.

@@ -34,6 +34,14 @@ fn a_folder_of_advisories_has_to_be_there() {
 }
 
 #[test]
+fn a_fetch_has_a_limit() {
+    assert_eq!(load("").unwrap().git.max_pack_mib, 8192);
+    assert_eq!(load("[git]\nmax_pack_mib = 20\n").unwrap().git.max_pack_mib, 20);
+    let none = refused("[git]\nmax_pack_mib = 0\n");
+    assert!(none.contains("git.max_pack_mib: nothing could be fetched"), "{none}");
+}
+
+#[test]
 fn every_default_is_documented() {
     let mut comment = false;
     for line in DEFAULTS.lines() {

@@ -49,7 +49,7 @@ impl Repos {
         let flags =
             ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--end-of-options", from.as_str()];
         let specs = [format!("+{}:refs/remotes/origin/{branch}", branch.full()), format!("+refs/tags/*:{TAGS}/*")];
-        fetch.args(flags).args(specs).ok().await?;
+        self.limits.run(&dir, fetch.args(flags).args(specs)).await?;
         self.resolve(key, branch).await
     }
 

@@ -67,7 +67,9 @@ impl GitError {
         match self {
             Self::TimedOut { .. } | Self::Io(_) => Meaning::Away,
             Self::Failed { stderr, .. } => meaning(stderr),
-            Self::Missing | Self::Invalid(_) | Self::TooLarge { .. } | Self::NotFound(_) => Meaning::Lasting,
+            Self::Missing | Self::Invalid(_) | Self::TooLarge { .. } | Self::Oversized { .. } | Self::NotFound(_) => {
+                Meaning::Lasting
+            }
         }
     }
 }

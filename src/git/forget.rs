@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::fetching::PackWriter;
 use super::repos::TRANSFER;
 use super::run::{Git, Input};
 use super::{GitError, Repos};
@@ -56,6 +57,7 @@ impl Repos {
             0 => "now".to_owned(),
             seconds => format!("{seconds}.seconds.ago"),
         };
+        let _writer = PackWriter::begin(&dir);
         let git = |verb| Git::new(verb).at(&dir).timeout(TRANSFER);
         git("pack-refs").args(["--all", "--prune"]).ok().await?;
         let repack = git("repack").args(["-A", "-d", "-q"]).config("pack.threads", "1");

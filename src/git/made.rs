@@ -4,6 +4,7 @@
 //! given content of a sandbox, only files of the operator's own disk.
 //! Tests: below.
 
+use super::fetching::PackWriter;
 use super::repos::Repos;
 use super::run::{Git, Input};
 use super::{Branch, GitError};
@@ -116,6 +117,7 @@ async fn import(
         stream.extend_from_slice(&file.bytes);
         stream.push(b'\n');
     }
+    let _writer = PackWriter::begin(dir);
     let import = Git::new("fast-import").at(dir).args(["--quiet", "--force", "--date-format=raw"]);
     import.input(Input::Bytes(stream)).ok().await?;
     let made = Git::new("rev-parse").at(dir).args(["--verify", "--quiet", &format!("{full}^{{commit}}")]);

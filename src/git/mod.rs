@@ -2,7 +2,7 @@
 //!
 //! Owns how git is started (`run.rs`: fixed environment, no hooks, no prompts, one transport at a time, time-outs, limits, killed as a
 //! group; `spawn.rs`: ends with the bot), the names it is given (`name.rs`), and the bot's bare repositories (`repos.rs`, `pack.rs`,
-//! `diff.rs`, `difference.rs`, `forget.rs`, `made.rs`, `upstream.rs`; read in this process with libgit2, `read.rs`, `blobs.rs`, `links.rs`, `reach.rs`, `own_commands.rs`). A credential reaches git only through its
+//! `diff.rs`, `difference.rs`, `forget.rs`, `made.rs`, `upstream.rs`; fetched within limits, `fetching.rs`; read in this process with libgit2, `read.rs`, `blobs.rs`, `links.rs`, `reach.rs`, `own_commands.rs`). A credential reaches git only through its
 //! environment, limited to one URL. Must not parse what comes from a sandbox before a quarantine container has checked it
 //! (`sandbox/capture` does that and passes a checked pack to [`Repos::import`]), check anything out on the host, or know forges or tasks.
 //! Writing, remotes and checks of untrusted objects use git's command line: docs/decisions/0004.
@@ -14,6 +14,7 @@ pub(crate) mod diff;
 mod difference;
 mod elsewhere;
 mod failure;
+mod fetching;
 mod folders;
 mod forget;
 mod home;
@@ -36,6 +37,7 @@ pub use diff::capped_text;
 pub use difference::{Counted, added_lines, shown_lines};
 pub use elsewhere::Elsewhere;
 pub use failure::Meaning;
+pub use fetching::FetchLimits;
 pub use forget::UNBORN;
 pub use home::{Home, Merged, Uncommitted, os_path};
 pub use made::{PlainFile, head_around};
@@ -71,6 +73,16 @@ pub enum GitError {
         verb: &'static str,
         /// The limit in bytes.
         cap: u64,
+    },
+    /// The other side sent more than the limit of a fetch.
+    #[error(
+        "git {verb} was stopped: the other side sent more than {mib} MiB; raise `git.max_pack_mib` if that is right"
+    )]
+    Oversized {
+        /// git's subcommand.
+        verb: &'static str,
+        /// The limit in MiB.
+        mib: u64,
     },
     /// Git ended with an error.
     #[error("git {verb} failed (exit code {code}): {stderr}")]

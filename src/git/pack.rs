@@ -9,6 +9,7 @@ use domain::Commit;
 use serde::{Deserialize, Serialize};
 use tokio::io::AsyncSeekExt;
 
+use super::fetching::PackWriter;
 use super::reach::PackContent;
 use super::run::{Git, Input};
 use super::{GitError, Repos};
@@ -137,6 +138,7 @@ impl Repos {
         limits: PackLimits,
     ) -> Result<(), GitError> {
         let dir = self.path(key)?;
+        let _writer = PackWriter::begin(&dir);
         let import = Git::new("index-pack").at(&dir).args(["--stdin", "--fsck-objects", "--threads=1"]);
         let import = import.arg(format!("--max-input-size={}", limits.pack_bytes));
         import.input(Input::Stream(pack)).timeout(limits.time).cpu(limits.time).ok().await?;

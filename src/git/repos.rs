@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use domain::Commit;
 
+use super::fetching::{FetchLimits, PackWriter, is_leftover};
 use super::run::{Git, Input};
 use super::{Auth, Branch, GitError, RemoteUrl};
 
@@ -21,6 +22,7 @@ pub struct Repos {
     dir: PathBuf,
     /// Locked while a repository is created, because several tasks may need it at once.
     making: Arc<tokio::sync::Mutex<()>>,
+    pub(super) limits: FetchLimits,
 }
 
 /// A push of one commit to one branch.
@@ -58,14 +60,20 @@ pub fn checkpoint_ref(task: i64, n: u32) -> String {
 impl Repos {
     /// `dir` is created with the first repository.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: dir.into(), making: Arc::default() }
+        Self { dir: dir.into(), making: Arc::default(), limits: FetchLimits::default() }
     }
 
-    /// Removes the lock files of killed git processes and gives their number. Only for the holder of the state directory's lock, before git
-    /// runs, so that no lock is in use.
+    /// With these limits of each fetch.
+    #[must_use]
+    pub fn with_limits(self, limits: FetchLimits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Removes lock files and incomplete packs of killed git processes and gives their number. Only for the holder of the state
+    /// directory's lock, before git runs, so that none of them is in use.
     ///
     /// # Errors
-    /// When the directory cannot be read or a lock not removed.
+    /// When the directory cannot be read or one of these files not removed.
     pub fn forget_locks(&self) -> std::io::Result<u32> {
         let (mut found, mut folders) = (0, vec![self.dir.clone()]);
         while let Some(folder) = folders.pop() {
@@ -76,7 +84,7 @@ impl Repos {
                 let entry = entry?;
                 if entry.file_type()?.is_dir() {
                     folders.push(entry.path());
-                } else if entry.path().extension().is_some_and(|end| end == "lock") {
+                } else if entry.path().extension().is_some_and(|end| end == "lock") || is_leftover(&entry.path()) {
                     std::fs::remove_file(entry.path())?;
                     found += 1;
                 }
@@ -104,6 +112,7 @@ impl Repos {
     /// [`GitError::Failed`] when git cannot parse it.
     pub async fn fast_import(&self, key: &str, stream: String) -> Result<(), GitError> {
         let dir = self.ensure(key).await?;
+        let _writer = PackWriter::begin(&dir);
         let import = Git::new("fast-import").at(&dir).args(["--quiet", "--date-format=raw"]);
         import.input(Input::Bytes(stream.into_bytes())).ok().await.map(drop)
     }
@@ -134,7 +143,8 @@ impl Repos {
     /// Fetches all branches of `url` to `refs/remotes/origin/`, checked by fsck, without tags or submodules.
     ///
     /// # Errors
-    /// [`GitError::Failed`] with git's message when the forge refuses or is unreachable (see [`GitError::meaning`]).
+    /// [`GitError::Failed`] with git's message when the forge refuses or is unreachable (see [`GitError::meaning`]), [`GitError::Oversized`]
+    /// when it sends too much, [`GitError::Io`] when too little of the disk is free.
     pub async fn fetch(&self, key: &str, url: &RemoteUrl, auth: Option<&Auth>) -> Result<(), GitError> {
         self.fetch_refs(key, url, auth, "+refs/heads/*:refs/remotes/origin/*").await
     }
@@ -172,8 +182,7 @@ impl Repos {
         let dir = self.ensure(key).await?;
         let fetch = Git::new("fetch").at(&dir).remote(url, auth).timeout(TRANSFER);
         let flags = ["--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-auto-gc", "--end-of-options"];
-        fetch.args(flags).arg(url.as_str()).arg(refspec).ok().await?;
-        Ok(())
+        self.limits.run(&dir, fetch.args(flags).arg(url.as_str()).arg(refspec)).await
     }
 
     /// Pushes with an explicit lease: the branch moves from exactly `expected_old` or not at all. Repeatable, because git notices a push

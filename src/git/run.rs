@@ -80,6 +80,7 @@ pub(crate) struct Git<'a> {
     input: Input<'a>,
     timeout: Duration,
     cpu: Option<Duration>,
+    file_limit: Option<u64>,
     cap: u64,
 }
 
@@ -99,6 +100,7 @@ impl<'a> Git<'a> {
             input: Input::Nothing,
             timeout: Duration::from_secs(60),
             cpu: None,
+            file_limit: None,
             cap: DEFAULT_CAP,
         }
     }
@@ -164,13 +166,19 @@ impl<'a> Git<'a> {
         self
     }
 
+    /// The largest file that git may write, in bytes.
+    pub(super) fn file_limit(mut self, bytes: u64) -> Self {
+        self.file_limit = Some(bytes);
+        self
+    }
+
     pub(crate) fn cap(mut self, bytes: u64) -> Self {
         self.cap = bytes;
         self
     }
 
     fn command(&self) -> std::io::Result<Command> {
-        let mut command = spawn::command("git", self.cpu)?;
+        let mut command = spawn::command("git", self.cpu, self.file_limit)?;
         command.env_clear();
         for name in INHERITED {
             if let Some(value) = std::env::var_os(name) {

@@ -1,8 +1,8 @@
 //! Starts child processes from one thread that lives as long as the process.
 //!
 //! Owns: the parent-death signal (a push must not outlive a killed bot and run beside its successor), the child's own
-//! process group and its CPU limit. The kernel sends the signal when the *thread* that started the child ends, so children are
-//! never started from a worker thread that a runtime may retire. Must not know what the child does.
+//! process group, its CPU limit and the limit of what it writes to a file. The kernel sends the signal when the *thread* that started the
+//! child ends, so children are never started from a worker thread that a runtime may retire. Must not know what the child does.
 //!
 //! Signal and limits are set by `setpriv` (util-linux) and `sh`, which become the child: a program that sets them itself between fork and
 //! exec copies the page tables of the whole bot for each child, and has every thread fault on what it writes next.
@@ -21,11 +21,13 @@ use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-/// Its words: the parent's process id, seconds of processor time or nothing, then the program and its words. The signal is set when it
-/// begins; with another parent by then, the bot was gone before.
+/// Its words: the parent's process id, seconds of processor time or nothing, 512-byte blocks of the largest file or nothing (the unit of
+/// POSIX, in dash and in bash as `sh`), then the program and its words. The signal is set when it begins; with another parent by then, the
+/// bot was gone before. A write beyond the limit is an error that the program reports, because the signal for it is ignored.
 const BEGIN: &str = r#"[ "$PPID" = "$1" ] && ulimit -c 0 || exit 125
 if [ -n "$2" ]; then ulimit -S -t "$2" && ulimit -H -t "$(($2 + 1))" || exit 125; fi
-shift 2; exec "$@""#;
+if [ -n "$3" ]; then trap '' XFSZ && ulimit -f "$3" || exit 125; fi
+shift 3; exec "$@""#;
 
 /// Exit codes that say that the program could not be started: [`BEGIN`]'s own, and the shell's. git itself ends with none of them.
 pub(super) const NOT_STARTED: RangeInclusive<i32> = 125..=127;
@@ -37,18 +39,20 @@ struct Order {
 }
 
 /// A command that runs `program`, to which words, variables and pipes are added. Started by [`spawn`] it ends with this process, and after
-/// `cpu` of processor time (whole seconds, at least one).
+/// `cpu` of processor time (whole seconds, at least one). It and its children write no file of more than `file_bytes` (whole blocks of 512
+/// bytes, at least one).
 ///
 /// # Errors
 /// [`io::ErrorKind::NotFound`] if there is no such program, or none of those that start it.
-pub(super) fn command(program: &str, cpu: Option<Duration>) -> io::Result<Command> {
+pub(super) fn command(program: &str, cpu: Option<Duration>, file_bytes: Option<u64>) -> io::Result<Command> {
     let part = |name: &str| found(name).ok_or(io::ErrorKind::NotFound);
     let program = part(program)?;
     // By its path: only so the standard library starts it without a fork.
     let mut command = Command::new(part("setpriv")?);
     let limit = cpu.map(|limit| limit.as_secs().max(1).to_string()).unwrap_or_default();
     command.args(["--pdeathsig", "KILL"]).arg(part("sh")?).args(["-c", BEGIN, "sh"]);
-    command.arg(std::process::id().to_string()).arg(limit).arg(program);
+    let blocks = file_bytes.map(|limit| (limit / 512).max(1).to_string()).unwrap_or_default();
+    command.arg(std::process::id().to_string()).arg(limit).arg(blocks).arg(program);
     Ok(command)
 }
 
@@ -103,7 +107,11 @@ mod tests {
 
     /// The child's words as `sh` runs them, to its end.
     async fn run(cpu: Option<u64>, script: &str) -> (Option<i32>, Option<i32>, String) {
-        let mut command = command("sh", cpu.map(Duration::from_secs)).expect("installed");
+        run_within(cpu, None, script).await
+    }
+
+    async fn run_within(cpu: Option<u64>, file: Option<u64>, script: &str) -> (Option<i32>, Option<i32>, String) {
+        let mut command = command("sh", cpu.map(Duration::from_secs), file).expect("installed");
         command.args(["-c", script, "a word", "an odd 'word"]).stdout(Stdio::piped());
         let done = spawn(command).await.expect("started").wait_with_output().await.expect("ended");
         (done.status.code(), done.status.signal(), String::from_utf8(done.stdout).expect("text"))
@@ -126,11 +134,21 @@ mod tests {
         assert_eq!((code, signal), (None, Some(nix::libc::SIGXCPU)));
     }
 
+    #[tokio::test]
+    async fn a_file_beyond_the_limit_is_an_error_of_who_writes_it() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let file = dir.path().join("file").display().to_string();
+        let script = format!("head -c 9000 /dev/zero >'{file}' 2>/dev/null; echo $?; wc -c <'{file}'");
+        let (code, _, text) = run_within(None, Some(4096), &script).await;
+        assert_eq!((code, text.split_whitespace().collect::<Vec<_>>()), (Some(0), vec!["1", "4096"]));
+        assert_eq!(run(None, "ulimit -f").await.2, "unlimited\n");
+    }
+
     /// As where the bot was killed before the signal was set.
     #[tokio::test]
     async fn a_child_of_another_parent_begins_nothing() {
         let other = std::process::id().wrapping_add(1).to_string();
-        let done = std::process::Command::new("sh").args(["-c", BEGIN, "sh", &other, "", "echo", "begun"]).output();
+        let done = std::process::Command::new("sh").args(["-c", BEGIN, "sh", &other, "", "", "echo", "begun"]).output();
         let done = done.expect("run");
         assert_eq!((done.status.code(), done.stdout), (Some(125), Vec::new()));
     }

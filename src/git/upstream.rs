@@ -57,7 +57,8 @@ impl Repos {
         let specs: String = specs.chain(tags).collect();
         let fetch = Git::new("fetch").at(&dir).remote(url, auth).timeout(TRANSFER);
         let flags = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--stdin", "--end-of-options"];
-        fetch.args(flags).arg(url.as_str()).input(Input::Bytes(specs.into_bytes())).ok().await.map(drop)
+        let fetch = fetch.args(flags).arg(url.as_str()).input(Input::Bytes(specs.into_bytes()));
+        self.limits.run(&dir, fetch).await
     }
 
     /// Pushes tags that [`Repos::take_in`] fetched to `url`. One that exists there with another object is refused, never moved.

@@ -8,12 +8,13 @@ use crate::forge::gitea::parse::subject;
 use crate::forge::{SignatureError, verify};
 use crate::store::{Delivery, Store, StoreError};
 use axum::body::Bytes;
-use axum::extract::{ConnectInfo, DefaultBodyLimit, Path, State};
+use axum::extract::{ConnectInfo, DefaultBodyLimit, FromRequest, Path, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use axum::{Router, response::IntoResponse, response::Response};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Stores verified deliveries.
@@ -79,8 +80,12 @@ async fn take<K: Keep>(
     ConnectInfo(Peer(from)): ConnectInfo<Peer>,
     Path(key): Path<String>,
     headers: HeaderMap,
-    body: Bytes,
+    request: Request,
 ) -> Response {
+    let body = match receive(request, hooks.clients.limits().body).await {
+        Ok(body) => body,
+        Err(refusal) => return *refusal,
+    };
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let all = hooks.secrets.now();
     let known = all.get(&key);
@@ -118,6 +123,18 @@ async fn take<K: Keep>(
     store(&hooks, delivery).await
 }
 
+/// The whole body, if it arrives in time and is not too large.
+async fn receive(request: Request, within: Duration) -> Result<Bytes, Box<Response>> {
+    match tokio::time::timeout(within, Bytes::from_request(request, &())).await {
+        Ok(Ok(body)) => Ok(body),
+        Ok(Err(refused)) => Err(Box::new(refused.into_response())),
+        Err(_) => {
+            metrics::counter!("caisson_hooks_total", "result" => "slow").increment(1);
+            Err(Box::new((StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time").into_response()))
+        }
+    }
+}
+
 async fn store<K: Keep>(hooks: &Hooks<K>, delivery: Delivery) -> Response {
     let key = delivery.repository.clone();
     match hooks.store.keep(delivery).await {
@@ -131,5 +148,60 @@ async fn store<K: Keep>(hooks: &Hooks<K>, delivery: Delivery) -> Response {
             tracing::error!(%error, "a delivery could not be stored; the next round of reading finds what it was about");
             (StatusCode::SERVICE_UNAVAILABLE, "not stored").into_response()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::limits::{LimitedListener, Limits};
+    use super::*;
+    use std::net::SocketAddr;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+
+    const MOMENT: Duration = Duration::from_millis(50);
+
+    async fn listening(limits: Limits, dir: &std::path::Path) -> SocketAddr {
+        let clients = ClientLimits::new(limits);
+        let store = Store::open(dir).await.expect("a store");
+        let hooks = Hooks { secrets: Arc::default(), store, bell: Arc::default(), clients: clients.clone() };
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let app = hook_router(Arc::new(hooks), 1 << 20).into_make_service_with_connect_info::<Peer>();
+        tokio::spawn(async move { axum::serve(LimitedListener { listener, clients }, app).await });
+        address
+    }
+
+    /// What the listener sends before it closes the connection, while the client says no more than this.
+    async fn response(address: SocketAddr, request: &str) -> String {
+        let mut stream = TcpStream::connect(address).await.expect("connected");
+        stream.write_all(request.as_bytes()).await.expect("sent");
+        let mut bytes = Vec::new();
+        let read = tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut bytes)).await;
+        // A connection may end with a reset.
+        drop(read.expect("it was closed"));
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    #[tokio::test]
+    async fn a_body_that_does_not_arrive_is_not_waited_for() {
+        let dir = tempfile::tempdir().expect("dir");
+        let address = listening(Limits { body: MOMENT, ..Limits::default() }, dir.path()).await;
+        let request = "POST /webhooks/gitea/shop HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nx";
+        let text = response(address, request).await;
+        assert!(text.starts_with("HTTP/1.1 408 "), "{text}");
+        let whole = request.replace("Length: 10", "Length: 1").replace("Host: x", "Host: x\r\nConnection: close");
+        let text = response(address, &whole).await;
+        assert!(text.starts_with("HTTP/1.1 401 "), "{text}");
+    }
+
+    #[tokio::test]
+    async fn a_connection_does_not_last_for_ever() {
+        let dir = tempfile::tempdir().expect("dir");
+        let address = listening(Limits { lifetime: MOMENT, ..Limits::default() }, dir.path()).await;
+        assert_eq!(response(address, "POST /webhooks/gitea/shop HTTP/1.1\r\nHo").await, "");
+        let idle = "POST /webhooks/gitea/shop HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n";
+        let text = response(address, idle).await;
+        assert!(text.is_empty() || text.starts_with("HTTP/1.1 401 "), "{text}");
     }
 }

@@ -28,7 +28,7 @@ fn free() -> SocketAddr {
 async fn listen([hooks_at, ops_at]: [SocketAddr; 2], secrets: Vec<Secret>, dir: &Path) -> Store {
     let store = Store::open(dir).await.unwrap();
     let secrets = HashMap::from([("my-shop".to_owned(), secrets)]);
-    let clients = ClientLimits::new(Limits { connections: 16, bad_signatures: 4 });
+    let clients = ClientLimits::new(Limits { connections: 16, bad_signatures: 4, ..Limits::default() });
     let hooks = Hooks {
         secrets: Arc::new(secrets.into()),
         store: store.clone(),

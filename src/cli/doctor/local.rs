@@ -4,6 +4,7 @@ use super::report::Report;
 use crate::cli::entries::{self, Entries};
 use crate::cli::store::location;
 use crate::config::Process;
+use crate::disk::free_bytes;
 use crate::store::{Store, StoreError};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -115,9 +116,8 @@ fn closed(report: &mut Report, part: &str, path: &Path, wanted: &str) {
 
 fn space(report: &mut Report, directory: &Path) {
     let there = directory.ancestors().find(|it| it.exists()).unwrap_or(directory);
-    match nix::sys::statvfs::statvfs(there) {
-        Ok(disk) => {
-            let free = disk.blocks_available() * disk.fragment_size();
+    match free_bytes(there) {
+        Ok(free) => {
             let text = format!("{:.1} GiB free at {}", free as f64 / f64::from(1u32 << 30), there.display());
             if free < FLOOR {
                 report.fault("disk", text, "make room: below 2 GiB a task may fill the disk while it works");

@@ -17,7 +17,7 @@ use crate::config::process::Repository as Entry;
 use crate::config::project::{self, Granted, Project};
 use crate::effect::read_toolchain;
 use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, Repository, is_accepted};
-use crate::git::{Auth, Branch, RemoteUrl, Repos};
+use crate::git::{Auth, Branch, FetchLimits, RemoteUrl, Repos};
 use crate::secret::Secret;
 use crate::text::{count, one_line};
 use crate::upstream::{credential, followed, on_forge};
@@ -142,7 +142,7 @@ impl Add {
         let entries = entries::ready(config).await?;
         let accounts = Accounts::open(config).await?;
         let scratch = config.state_dir.join(format!("import-{}", std::process::id()));
-        let git = Repos::new(&scratch);
+        let git = Repos::new(&scratch).with_limits(FetchLimits::of(config));
         let done = self.steps(config, &entries, printer, &accounts, &git).await;
         // It only contains a copy, so a failure to remove it is ignored.
         let _ = std::fs::remove_dir_all(&scratch);

@@ -15,7 +15,7 @@ use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
 use crate::forge::{ForgeReads, RepoRef};
-use crate::git::{Auth, Branch, RemoteUrl, Repos};
+use crate::git::{Auth, Branch, FetchLimits, RemoteUrl, Repos};
 use anyhow::Result;
 use clap::Args;
 use domain::Commit;
@@ -63,7 +63,9 @@ impl Try {
         })?;
         let accounts = Accounts::open(config).await?;
         let scratch = tempfile::tempdir()?;
-        let repos = Repos::new(scratch.path());
+        // The floor is the state directory's disk.
+        let limits = FetchLimits { disk_floor_bytes: 0, ..FetchLimits::of(config) };
+        let repos = Repos::new(scratch.path()).with_limits(limits);
         let brought = Brought::of(&entry, &accounts, &repos).await?;
         let target = Target {
             key: &entry.key,

@@ -12,7 +12,7 @@ use crate::config::Process;
 use crate::config::process::{Repository as Entry, Upstream};
 use crate::forge::RepoRef;
 use crate::forge::gitea::keep::Unlocked;
-use crate::git::{Auth, Branch, Listing, RemoteUrl, Repos};
+use crate::git::{Auth, Branch, FetchLimits, Listing, RemoteUrl, Repos};
 use crate::message::plain_lines;
 use crate::text::one_line;
 use crate::upstream::{
@@ -329,7 +329,7 @@ impl UpstreamCopy {
         let at = accounts.found(entry).await?;
         forget_old(&config.state_dir);
         let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&config.state_dir)?;
-        let repos = Repos::new(dir.path());
+        let repos = Repos::new(dir.path()).with_limits(FetchLimits::of(config));
         repos.borrow_from(&entry.key, &Repos::new(config.state_dir.join("repos")).path(&entry.key)?).await?;
         Ok(Self {
             entry: entry.clone(),

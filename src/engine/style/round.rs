@@ -217,7 +217,7 @@ pub fn next(task: &Task, log: &[Event]) -> Step {
     let Some(last) = all.last() else {
         return match stays.filter(|_| spent) {
             Some(before) => Step::Say(Box::new(kept(task, &before, base))),
-            None if fruitless(log) >= ROUNDS => Step::Stop(nothing_found(log)),
+            None if fruitless(log) >= ROUNDS || idle && before.is_some() => Step::Stop(nothing_found(log)),
             None => Step::Ask,
         };
     };

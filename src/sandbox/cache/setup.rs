@@ -17,6 +17,7 @@ use tokio::sync::Mutex;
 
 use super::loader::RepositoryLoader;
 use super::mirror::Mirrors;
+use crate::disk::free_bytes;
 use crate::sandbox::core::Core;
 use crate::sandbox::record::Record;
 use crate::sandbox::session::{self, Session, Work};
@@ -191,7 +192,8 @@ impl Setups {
         std::fs::create_dir_all(&beside).map_err(|e| io(&beside, &e))?;
         let most = self.core.settings.setup_bytes;
         for (name, pack, _) in PARTS {
-            let left = left(&beside)?.saturating_sub(self.core.settings.disk_floor_bytes);
+            let free = free_bytes(&beside).map_err(|e| io(&beside, &e))?;
+            let left = free.saturating_sub(self.core.settings.disk_floor_bytes);
             let path = beside.join(name);
             let mut file = tokio::fs::File::create(&path).await.map_err(|e| io(&path, &e))?;
             let done = session.spool(Work::new(["sh", "-c", pack]).wall(COPY_MS), &mut file, most.min(left)).await;
@@ -227,12 +229,6 @@ impl Setups {
         let swept = tokio::task::spawn_blocking(move || sweep(&dir, &living, most, SystemTime::now())).await;
         swept.map_err(|e| SandboxError::Unavailable(e.to_string()))?
     }
-}
-
-/// Bytes free on the file system of this path.
-fn left(path: &Path) -> Result<u64> {
-    let disk = nix::sys::statvfs::statvfs(path).map_err(|e| io(path, &e.into()))?;
-    Ok(disk.blocks_available().saturating_mul(disk.fragment_size()))
 }
 
 /// Hash with the length of each part, so that different lists never give the same key.
