@@ -155,13 +155,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_program_that_is_not_there_is_told_from_one_that_fails() {
-        assert_eq!(command("caisson-is-no-program", None).map(drop).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(command("caisson-is-no-program", None, None).map(drop).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     /// A process that starts one, and is killed: what it started ends too.
     #[test]
     fn what_was_started_ends_with_who_started_it() {
-        let inner = r#"setpriv --pdeathsig KILL sh -c "$BEGIN" sh $$ '' sleep 60 & echo $!; wait"#;
+        let inner = r#"setpriv --pdeathsig KILL sh -c "$BEGIN" sh $$ '' '' sleep 60 & echo $!; wait"#;
         let mut outer = std::process::Command::new("sh");
         let mut outer = outer.args(["-c", inner]).env("BEGIN", BEGIN).stdout(Stdio::piped()).spawn().expect("started");
         let mut line = String::new();

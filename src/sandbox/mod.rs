@@ -249,7 +249,7 @@ impl From<crate::git::GitError> for SandboxError {
     fn from(e: crate::git::GitError) -> Self {
         use crate::git::GitError as G;
         match e {
-            G::TooLarge { .. } => Self::Limit(e.to_string()),
+            G::TooLarge { .. } | G::Oversized { .. } => Self::Limit(e.to_string()),
             G::TimedOut { .. } | G::Io(_) => Self::Unavailable(e.to_string()),
             G::Missing | G::Invalid(_) | G::Failed { .. } | G::NotFound(_) => Self::Refused(e.to_string()),
         }
