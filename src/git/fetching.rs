@@ -180,11 +180,11 @@ mod tests {
         let main = Branch::parse("main").unwrap();
         let usual = Repos::new(dir.path().join("repos"));
         let narrow = usual.clone().with_limits(FetchLimits { pack_bytes: MIB, disk_floor_bytes: 1 });
-        let refused: Result<(), GitError> = Err(GitError::Oversized { verb: "fetch", mib: 1 });
-        assert_eq!(narrow.fetch("shop", &url, None).await, refused);
-        assert_eq!(narrow.take_in("shop", &url, None, &[&main], &[]).await, refused);
-        assert_eq!(narrow.copy_in("shop", &url, None, &main).await.map(drop), refused);
-        let sentence = refused.unwrap_err().to_string();
+        let refused = GitError::Oversized { verb: "fetch", mib: 1 };
+        assert_eq!(narrow.fetch("shop", &url, None).await, Err(refused.clone()));
+        assert_eq!(narrow.take_in("shop", &url, None, &[&main], &[]).await, Err(refused.clone()));
+        assert_eq!(narrow.copy_in("shop", &url, None, &main).await.map(drop), Err(refused.clone()));
+        let sentence = refused.to_string();
         assert!(sentence.contains("more than 1 MiB") && sentence.contains("git.max_pack_mib"), "{sentence}");
         let at = usual.path("shop").unwrap();
         assert!(left(&at).is_empty(), "{:?}", left(&at));

@@ -121,24 +121,27 @@ fn lead(lines: &[&str], at: usize, own: usize) -> usize {
         let text = line.trim_start();
         let marks = ["@", "#[", "///", "//", "/**", "* ", "*/", "# "];
         indent(line).is_some_and(|deep| deep == own || (text.starts_with('*') && deep == own + 1))
-            && marks.iter().any(|mark| text.starts_with(mark))
+            && (text.trim_end() == "*" || marks.iter().any(|mark| text.starts_with(mark)))
     };
     at - lines[..at].iter().rev().take_while(|line| above(line)).count()
 }
 
 /// The line after the definition's last: it continues while lines are indented deeper, or close what was opened.
 fn end(lines: &[&str], at: usize, own: usize) -> usize {
-    let mut last = at;
-    let mut header = true;
+    let (mut last, mut header, mut bounds) = (at, true, false);
     for (line, text) in lines.iter().enumerate().skip(at + 1) {
         let Some(deep) = indent(text) else { continue };
         let word = text.trim_start();
         let closes = deep == own && word.starts_with(['}', ')', ']']);
+        // Rust's bounds on lines of their own belong to the header.
+        let clause = deep == own && (word == "where" || word.starts_with("where "));
+        bounds |= clause;
         // A header over several lines is closed before the body begins.
-        let opens = deep == own && header && word.starts_with('{');
+        let opens = clause || deep == own && (header || bounds) && word.starts_with('{');
         if deep <= own && !closes && !opens {
             break;
         }
+        bounds &= !word.starts_with('{');
         last = line;
         header &= closes && !word.starts_with('}');
         if closes && word.starts_with('}') {
@@ -174,6 +177,12 @@ mod tests {
             seen(script),
             [("Bag".into(), 0, 0, 9), ("constructor".into(), 1, 1, 3), ("add".into(), 3, 3, 8), ("f".into(), 9, 9, 12)]
         );
+        let bounds =
+            "pub fn top<T>(all: &[T]) -> Option<&T>\nwhere\n    T: Ord,\n{\n    all.iter().max()\n}\n\nwhereas();\n";
+        assert_eq!(seen(bounds), [("top".into(), 0, 0, 6)]);
+        let documented =
+            "class Text {\n  /**\n   * Wraps.\n   *\n   * @param {string} text\n   */\n  wrap(text) {\n  }\n}\n";
+        assert_eq!(seen(documented)[1], ("wrap".into(), 1, 6, 8));
         assert_eq!(seen("module.exports = {\n  a,\n};\nif (a == b) {\n}\n"), [("module.exports".into(), 0, 0, 3)]);
     }
 }
