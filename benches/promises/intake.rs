@@ -50,7 +50,12 @@ impl Keep for Nowhere {
 /// The bot's webhook listener with this store.
 async fn listener<K: Keep>(store: K) -> std::net::SocketAddr {
     let secrets = HashMap::from([("shop".to_owned(), vec![Secret::new("sekret")])]);
-    let clients = ClientLimits::new(Limits { connections: 2 * CONNECTIONS as u32, bad_signatures: 1 });
+    let clients = ClientLimits::new(Limits {
+        connections: 2 * CONNECTIONS as u32,
+        bad_signatures: 1,
+        total: 2 * CONNECTIONS as u32,
+        ..Limits::default()
+    });
     let hooks = Hooks { secrets: Arc::new(secrets.into()), store, bell: Arc::default(), clients: clients.clone() };
     listen(hook_router(Arc::new(hooks), 1 << 20), clients).await
 }

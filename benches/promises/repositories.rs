@@ -81,7 +81,7 @@ async fn quiet() -> Result<(Duration, u64)> {
 /// A webhook listener that stores what comes while no bot runs.
 async fn listener(store: Store) -> Result<std::net::SocketAddr> {
     let secrets: HashMap<_, _> = (0..BUSY).map(|n| (format!("r{n}"), vec![Secret::new("sekret")])).collect();
-    let clients = ClientLimits::new(Limits { connections: 256, bad_signatures: 1 });
+    let clients = ClientLimits::new(Limits { connections: 256, bad_signatures: 1, ..Limits::default() });
     let hooks = Hooks { secrets: Arc::new(secrets.into()), store, bell: Arc::default(), clients: clients.clone() };
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
