@@ -9,7 +9,7 @@ use domain::{Action, Call, CallRequest, Look, MOST_FILES, NewFile};
 use serde_json::json;
 
 use super::blocks::{Piece, pieces};
-use super::{First, check, part};
+use super::{First, check, part, whole};
 use crate::sandbox::detect::steers_tests;
 
 /// Path of the file in the example conversation; models copy it.
@@ -68,14 +68,14 @@ pub(super) fn files(text: &str, look: &Look, asked: &str) -> Vec<NewFile> {
         if known && steers_tests(&path) && !asked.contains(name) {
             continue;
         }
-        if let Some(content) = content(&block, &path, look, out.get(&path)) {
+        if let Some(content) = content(&block, &path, (look, asked), out.get(&path)) {
             out.insert(path, content);
         }
     }
     out.into_iter().map(|(path, content)| NewFile::new(path, content)).collect()
 }
 
-fn content(block: &Block<'_>, path: &str, look: &Look, so_far: Option<&String>) -> Option<String> {
+fn content(block: &Block<'_>, path: &str, (look, asked): (&Look, &str), so_far: Option<&String>) -> Option<String> {
     let shown = look.files.iter().find(|file| file.path == path);
     let Some(shown) = shown else {
         // The content of a file that was not shown is unknown, so it may be created but not replaced.
@@ -84,14 +84,21 @@ fn content(block: &Block<'_>, path: &str, look: &Look, so_far: Option<&String>) 
     };
     let base = so_far.map_or(shown.text.as_str(), String::as_str);
     let (old, new) = (base.lines().count(), block.text.lines().count());
-    let whole = shown.lines.is_empty() && so_far.is_none() && new * 100 >= old * 60 && !part::omits(&block.text, base);
-    let all_of_it = whole && (new >= old || same_beginning(base, &block.text));
+    let large = shown.lines.is_empty() && so_far.is_none() && new * 100 >= old * 60 && !part::omits(&block.text, base);
+    let all_of_it = large && (new >= old || same_beginning(base, &block.text));
     let placed = || part::placed(base, &block.text, &part::DefinitionHeads::of(&shown.text, &shown.lines));
-    match all_of_it {
-        true => (block.text.trim_end() != base.trim_end()).then(|| block.text.clone()),
+    let in_place = placed_first(all_of_it, base, &block.text, asked).then(placed);
+    match (all_of_it, in_place.flatten()) {
+        (_, Some(text)) => Some(text),
+        (true, None) => (block.text.trim_end() != base.trim_end()).then(|| whole::with_tests(base, &block.text)),
         // Definitions without a certain place are not a whole file either.
-        false => placed().or_else(|| (whole && !part::defines(&block.text)).then(|| block.text.clone())),
+        (false, None) => (large && !part::defines(&block.text)).then(|| block.text.clone()),
     }
+}
+
+/// Whether a block's definitions are put into the file one by one, if that can be done.
+fn placed_first(all_of_it: bool, base: &str, block: &str, asked: &str) -> bool {
+    !all_of_it || whole::lacks(base, block, asked)
 }
 
 /// Whether both begin with the same non-blank line, so that the block is the whole file.

@@ -96,3 +96,16 @@ fn the_files_and_their_check_are_two_calls_and_a_try_is_one() {
     assert_eq!(names(&calls(files(), None, &tried, &look, 4)), ["call_4_0 write_files"], "nothing to try it with");
     assert!(calls(super::files("I can't.", &look, ""), check, &tried, &look, 4).is_empty());
 }
+
+#[test]
+fn what_most_of_a_file_leaves_out_is_kept() {
+    let both = format!("import re\n\n{CALC}\n\ndef sub(a, b):\n    return a - b\n");
+    let look = shown(&[("lib/calc.py", &both)]);
+    let out = given(&format!("```python\nimport re\n\n{FIXED}    # Adds both.\n    # Returns the sum.\n```"), &look);
+    assert!(out[0].1.contains("def sub(a, b)") && out[0].1.contains("return a + b"), "{out:?}");
+    let tests = "\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {}\n}\n";
+    let sources = "use std::fmt;\n\npub const ONE: u8 = 1;\n\npub fn add(a: u8) -> u8 {\n    a - ONE\n}\n";
+    let look = shown(&[("src/lib.rs", &format!("{sources}{tests}"))]);
+    let out = given(&format!("```rust\n{}\n```", sources.replace("a - ONE", "a + ONE")), &look);
+    assert_eq!(out, [("src/lib.rs".into(), format!("{}{tests}", sources.replace("a - ONE", "a + ONE")))]);
+}

@@ -22,6 +22,7 @@ mod spoken;
 pub mod text;
 pub mod unseen;
 pub mod view;
+mod whole;
 
 use domain::{CallRequest, Look};
 
@@ -103,7 +104,8 @@ impl Reader {
             }
             Reader::Tools { .. } => response.calls.iter().map(tools::request).collect(),
             Reader::Text => text::calls(response, turn).iter().map(tools::request).collect(),
-            Reader::Files { .. } if response.truncated => Vec::new(),
+            // What an answer closed before it was cut off is tried, and is never written at once.
+            Reader::Files { first: First::Written, .. } if response.truncated => Vec::new(),
             Reader::Files { look, command, asked, first, written, earlier } => {
                 let all = earlier.completed(answer::files(&response.text, look, asked));
                 let files = unseen::marked(all, look, written);
