@@ -18,19 +18,38 @@ const WHOLE: usize = 70;
 /// The most definitions of one block that are placed, inner ones included, because the whole file is searched for each.
 const MOST: usize = 64;
 
-/// Comments with which models mark omitted parts of a file.
-const LEFT_OUT: [&str; 6] =
-    ["existing code", "rest of the", "unchanged", "remaining code", "other methods", "... (same"];
+/// Words of comments with which models mark omitted parts of a file: anywhere in a comment, or at its beginning.
+const LEFT_OUT: [&str; 9] = [
+    "existing code",
+    "rest of the",
+    "unchanged",
+    "remaining code",
+    "other methods",
+    "remain the same",
+    "remains the same",
+    "same as before",
+    "... (same",
+];
+const LEFT_OUT_FIRST: [&str; 3] = ["rest of", "other functions", "no change"];
 
 /// Whether a comment in it says that something was omitted, and `file` does not have that comment.
 pub(super) fn omits(text: &str, file: &str) -> bool {
-    let comment = |line: &&str| line.starts_with(['#', '/', '*']) || line.starts_with("...");
-    text.lines().map(str::trim).filter(comment).any(|line| {
+    let marks = |line: &str| {
         let small = line.to_lowercase();
-        let says =
-            small.trim_matches(['#', '/', ' ', '*']) == "..." || LEFT_OUT.iter().any(|words| small.contains(words));
-        says && !file.lines().any(|known| known.trim() == line)
-    })
+        let words = small.trim_matches(['#', '/', ' ', '*']);
+        let bare = words.trim_matches(|c: char| c.is_whitespace() || ".…()[]".contains(c));
+        let dotted = words.starts_with("...") || words.starts_with('…');
+        // Without a sign dots may also begin a list of arguments.
+        let is_comment = line.starts_with(['#', '/', '*']);
+        let trails = bare.ends_with("no change") || bare.ends_with("no changes");
+        (dotted && (is_comment || bare.is_empty()))
+            || trails
+            || LEFT_OUT.iter().any(|words| small.contains(words))
+            || LEFT_OUT_FIRST.iter().any(|words| bare.starts_with(words))
+    };
+    let comment = |line: &&str| line.starts_with(['#', '/', '*', '…']) || line.starts_with("...");
+    let mut comments = text.lines().map(str::trim).filter(comment);
+    comments.any(|line| marks(line) && !file.lines().any(|known| known.trim() == line))
 }
 
 /// `file` with the definitions of `block` in their places; none if the block has no definition, or one without a certain place. `seen`: the

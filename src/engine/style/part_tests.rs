@@ -241,3 +241,30 @@ fn so_many_definitions_and_no_more_are_placed() {
     assert_eq!(placed(&file, &given(MOST), &DefinitionHeads::default()).unwrap().matches("return 2").count(), MOST);
     assert_eq!(placed(&file, &given(MOST + 1), &DefinitionHeads::default()), None);
 }
+
+#[test]
+fn the_usual_comments_in_place_of_code_are_known() {
+    for mark in [
+        "# ... rest of code ...",
+        "# ... other code ...",
+        "// ... rest of implementation",
+        "# Same as before",
+        "# ... (no changes)",
+        "# Helpers (no changes)",
+        "# Other functions remain the same",
+        "# …",
+        "// …",
+        "# rest of file",
+        "/* ... */",
+        "...",
+    ] {
+        let text = format!("def one():\n    return 1\n\n{mark}\n");
+        assert!(omits(&text, FILE), "{mark}");
+        assert!(!omits(&text, &text), "the file has it: {mark}");
+    }
+    for own in
+        ["# The others wait", "    ...options,", "# If there is no change, it ends", "# v1...v2", "#[allow(dead_code)]"]
+    {
+        assert!(!omits(&format!("def one():\n{own}\n"), FILE), "{own}");
+    }
+}
