@@ -32,6 +32,17 @@ call = [
   { name = "bash", arguments = { command = "sleep 1; git status --short || true" } },
   { name = "done", arguments = { summary = "newer() compares the parsed numbers." } },
 ]
+# Asked for where a kill took what no commit had yet.
+[[turn]]
+call = [
+  { name = "write_file", arguments = { path = "semver.py", content = "def newer(a, b):\n    return [int(x) for x in a.split('.')] > [int(x) for x in b.split('.')]\n" } },
+  { name = "done", arguments = { summary = "newer() compares the parsed numbers." } },
+]
+[[turn]]
+call = [
+  { name = "write_file", arguments = { path = "semver.py", content = "def newer(a, b):\n    return [int(x) for x in a.split('.')] > [int(x) for x in b.split('.')]\n" } },
+  { name = "done", arguments = { summary = "newer() compares the parsed numbers." } },
+]
 "#;
 
 /// A repository with a failing test, added by the first host.
