@@ -318,6 +318,8 @@ mod tests {
         let end = looks(&awaited(&["cla"]), &[(5, both), (10, both)]);
         assert_eq!(end, [None, Some(CiOutcome::Passed)], "what is named is all that counts");
         assert_eq!(looks(&any, &[(3600, cla)]), [Some(CiOutcome::Passed)], "the time is over");
+        let end = looks(&any, &[(-7200, cla), (-7170, cla)]);
+        assert_eq!(end, [None, Some(CiOutcome::Passed)], "our clock was set back meanwhile");
         let seen = CommitContexts::of(&any.commit, &counting(&any.wait, cla));
         let later = CiAwaited { commit: Commit::parse(&"b".repeat(40)).expect("a commit"), ..any };
         assert!(settled(&later, &counting(&later.wait, cla), 130_000, Some(&seen)).is_err(), "seen at another commit");

@@ -5,8 +5,9 @@
 
 use protocol::runner::{Outcome, Status};
 
+use super::test_counts;
+use super::verification::report;
 use super::verification::verify::exit_code;
-use super::verification::{ran, report};
 
 /// Result of a run of checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +74,7 @@ pub fn standing(outcome: &Outcome) -> ChecksResult {
 fn tests(text: &str) -> Option<u64> {
     let names: Vec<String> = report::names(text).collect();
     let real = names.iter().filter(|name| !name.contains("_FailedTest")).count() as u64;
-    match (names.is_empty(), real, ran::executed(text)) {
+    match (names.is_empty(), real, test_counts::executed(text)) {
         (true, _, summed) => summed,
         (false, 0, _) => Some(0),
         (false, real, summed) => Some(real.max(summed.unwrap_or(0))),

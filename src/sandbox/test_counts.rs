@@ -1,54 +1,100 @@
 //! How many tests ran, by the summaries that test programs print.
 //!
-//! Owns the forms of these summaries: unittest, pytest, `cargo test`, `node --test`, Jest, Vitest, mocha. The output is untrusted: a number
-//! shows that fewer tests ran, never that one passed. Tests that were skipped did not run. Pure. Tests: below.
-
-use std::sync::LazyLock;
-
-use regex::Regex;
+//! Owns the forms of these summaries: unittest, pytest, `cargo test`, node's runner and TAP, Jest, Vitest, mocha. The output is untrusted: a
+//! number shows that fewer tests ran, never that one passed. Pure. Tests: below.
 
 use super::failures::plain;
 use super::verification::verify::TAIL;
 
-static SUMMARY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"^(?:=* ?\d+ [a-z]+(?:, \d+ [a-z]+)* in [\d.]+s|test result: |Ran \d+ tests? in |(?:#|ℹ) (?:pass|fail) \d+$| *Tests:? +\d| *\d+ (?:passing|failing)\b)",
-    )
-    .expect("a literal")
-});
-static COUNT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(\d+) (?:passed|failed|passing|failing)\b|^Ran (\d+) |^(?:#|ℹ) (?:pass|fail) (\d+)$")
-        .expect("a literal")
-});
-/// unittest counts what it skips among what ran.
-static SKIPPED: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^(?:OK|FAILED) \((?:[a-z ]+=\d+, )*skipped=(\d+)").expect("a literal"));
-
-/// The number of tests that ran, over all summaries of an output; none if it has no summary.
-fn ran(output: &str) -> Option<u64> {
-    let (mut total, mut skipped) = (None, 0_u64);
-    for line in output.lines().map(plain) {
-        if SUMMARY.is_match(&line) {
-            let counts = COUNT.captures_iter(&line).filter_map(|found| number(found.iter().flatten().nth(1)));
-            total = Some(counts.fold(total.unwrap_or(0_u64), u64::saturating_add));
-        }
-        let left_out = SKIPPED.captures(&line).and_then(|found| number(found.get(1)));
-        skipped = skipped.saturating_add(left_out.unwrap_or(0));
-    }
-    total.map(|total| total.saturating_sub(skipped))
+/// The sum of all summaries of an output; none if it has none.
+pub(super) fn counted(text: &str) -> Option<u64> {
+    sum(text, &["passed", "failed", "error", "errors", "xfailed", "xpassed"])
 }
 
-fn number(found: Option<regex::Match<'_>>) -> Option<u64> {
-    found?.as_str().parse().ok()
+/// As [`counted`], without pytest's errors, which are mostly files that could not be loaded.
+pub(super) fn executed(text: &str) -> Option<u64> {
+    sum(text, &["passed", "failed", "xfailed", "xpassed"])
 }
 
-/// The numbers of tests that ran now and before, if an output says that these are fewer. One that may have lost its beginning says nothing,
-/// because a suite's summary may have been there.
+/// The numbers of tests that ran now and before, without what was skipped, if an output says that these are fewer. One that may have lost its
+/// beginning says nothing, because a suite's summary may have been there.
 pub fn fewer(now: &str, before: &str) -> Option<(u64, u64)> {
     // The end of a longer output begins with a whole character.
     let is_whole = now.len() + char::MAX.len_utf8() < TAIL;
-    let counts = is_whole.then(|| ran(now).zip(ran(before))).flatten();
+    let counts = is_whole.then(|| unskipped(now).zip(unskipped(before))).flatten();
     counts.filter(|(now, before)| now < before)
+}
+
+/// As [`executed`], less what unittest and node's runner skipped and count all the same; 0 where pytest skipped all.
+fn unskipped(text: &str) -> Option<u64> {
+    let (mut skipped, mut none_left) = (0_u64, None);
+    for line in text.lines().map(plain) {
+        let line = line.trim();
+        let node = line.strip_prefix("# skipped ").or_else(|| line.strip_prefix("ℹ skipped "));
+        let unittest = ["OK (", "FAILED ("].iter().any(|begin| line.starts_with(begin));
+        let unittest = unittest.then(|| line.split_once("skipped=")).flatten().map(|(_, rest)| rest);
+        let count = node.or(unittest).and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
+        skipped = skipped.saturating_add(count.and_then(number).unwrap_or(0));
+        none_left = none_left.or(of_pytest(line).filter(|before| worded(before, &["skipped"]) > 0).map(|_| 0));
+    }
+    executed(text).map(|ran| ran.saturating_sub(skipped)).or(none_left)
+}
+
+fn sum(text: &str, words_of_pytest: &[&str]) -> Option<u64> {
+    let counts = text.lines().filter_map(|line| summary(plain(line).trim(), words_of_pytest));
+    counts.reduce(u64::saturating_add)
+}
+
+fn number(text: &str) -> Option<u64> {
+    text.trim().parse().ok()
+}
+
+fn summary(line: &str, words_of_pytest: &[&str]) -> Option<u64> {
+    // `Ran 4 tests in 0.001s`
+    if let Some((count, _)) = line.strip_prefix("Ran ").and_then(|rest| rest.split_once(" test")) {
+        return number(count);
+    }
+    // `test result: ok. 3 passed; 0 failed; …`
+    if let Some(rest) = line.strip_prefix("test result: ") {
+        return Some(worded(rest, &["passed", "failed"]));
+    }
+    // Node's own: `# tests 4` in TAP, `ℹ tests 4` in its list.
+    if let Some(count) = line.strip_prefix("# tests ").or_else(|| line.strip_prefix("ℹ tests ")) {
+        return number(count);
+    }
+    // Jest's `Tests:       1 failed, 3 passed, 4 total`, Vitest's `Tests  1 failed | 3 passed (4)`.
+    if let Some(rest) = line.strip_prefix("Tests").map(|rest| rest.trim_start_matches(':').trim_start())
+        && (line.starts_with("Tests:") || rest.starts_with(|c: char| c.is_ascii_digit()))
+    {
+        return Some(worded(rest, &["passed", "failed"]));
+    }
+    // mocha's `3 passing (4ms)` and `1 failing`.
+    if let Some((count, rest)) = line.split_once(' ')
+        && ["passing", "failing"].iter().any(|word| rest.split(' ').next() == Some(word))
+    {
+        return number(count);
+    }
+    let before = of_pytest(line)?;
+    let words = ["passed", "failed", "error", "xfailed", "xpassed"];
+    words.iter().any(|word| before.contains(word)).then(|| worded(before, words_of_pytest))
+}
+
+/// The counts of pytest's summary: `=== 2 failed, 3 passed in 0.12s ===`, or with -q without the signs.
+fn of_pytest(line: &str) -> Option<&str> {
+    let bare = line.trim_matches('=').trim();
+    let (before, after) = bare.rsplit_once(" in ")?;
+    let timed = after
+        .split(' ')
+        .next()
+        .is_some_and(|time| time.ends_with('s') && time.starts_with(|c: char| c.is_ascii_digit()));
+    timed.then_some(before)
+}
+
+/// Sum of the numbers before these words.
+fn worded(text: &str, words: &[&str]) -> u64 {
+    let parts: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()).collect();
+    let pairs = parts.windows(2).filter(|pair| words.contains(&pair[1]));
+    pairs.filter_map(|pair| number(pair[0])).fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]
@@ -61,6 +107,7 @@ mod tests {
             ("..\nRan 4 tests in 0.001s\n\nOK\n", Some(4)),
             ("Ran 1 test in 0.001s\n\nFAILED (failures=1)\n", Some(1)),
             ("Ran 4 tests in 0.001s\n\nFAILED (failures=1, skipped=2)\n", Some(2)),
+            ("Ran 4 tests in 0.001s\n\nOK (skipped=1, expected failures=1)\n", Some(3)),
             ("==== 1 failed, 500 passed, 3 skipped in 65.00s (0:01:05) ====\n", Some(501)),
             ("2 passed, 1 warning in 0.01s\n", Some(2)),
             ("3 skipped in 0.01s\n", Some(0)),
@@ -77,7 +124,27 @@ mod tests {
             ("ok  \texample.com/sum\t0.002s\n12 files passed the check\n", None),
             ("", None),
         ] {
-            assert_eq!(ran(output), expected, "{output}");
+            assert_eq!(unskipped(output), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn summaries_are_counted() {
+        for (text, count) in [
+            ("....\n-----\nRan 4 tests in 0.001s\n\nOK", Some(4)),
+            ("Ran 1 test in 0.000s\n\nFAILED (errors=1)", Some(1)),
+            ("Ran 0 tests in 0.000s\n\nOK", Some(0)),
+            ("test result: ok. 3 passed; 0 failed; 1 ignored\ntest result: FAILED. 1 passed; 1 failed;", Some(5)),
+            ("=== 2 failed, 3 passed, 1 skipped in 0.12s ===", Some(5)),
+            ("1 error in 0.04s", Some(1)),
+            ("# tests 4\n# pass 3\n# fail 1", Some(4)),
+            ("ℹ tests 2\nℹ pass 2", Some(2)),
+            ("Tests:       1 failed, 3 passed, 4 total", Some(4)),
+            ("18446744073709551615 passed, 2 failed in 0.1s", Some(u64::MAX)),
+            ("it works", None),
+            ("passed in review, in time", None),
+        ] {
+            assert_eq!(counted(text), count, "{text}");
         }
     }
 

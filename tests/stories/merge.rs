@@ -1,6 +1,7 @@
 //! Approved work is merged on the forge by the bot where the operator lets it, and by nobody's word past the branch's rule.
 
 use crate::orders;
+use crate::unread::refused;
 use crate::world::{FIX, REPO, World};
 use caisson::config::Secret;
 use caisson::forge::{ForgeReads, Gitea, PullRequest, RepoRef};
@@ -217,4 +218,23 @@ async fn what_was_merged_after_an_approval_of_an_earlier_commit_is_not_fetched_a
     assert!(!out.status.success() && text.contains("is not approved"), "{text}");
     assert!(text.contains(&format!("alice merged the pull request at {}", newest.short())), "{text}");
     assert!(text.contains("nobody approved") && text.contains("--unreviewed"), "{text}");
+}
+
+/// A forge that starts, or a proxy before it, denies for a moment; a denial that stays is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_merge_that_is_denied_for_a_moment_is_made_after_it() {
+    let mut world = World::new(FIX).await;
+    merging(&mut world, "command").await;
+    let (issue, pull) = approved(&world).await;
+    world.forge.refuse(&[("GET /branches/main", 403)]);
+    world.alice().comment(REPO, issue, "/merge").expect("said");
+    world.until_said(issue, "the forge refuses it").await;
+    assert!(world.forge.times_refused() >= 3, "asked again before it was certain: {}", world.forge.times_refused());
+    world.alice().comment(REPO, issue, "/merge").expect("said");
+    refused(&world, 1).await;
+    world.forge.refuse(&[]);
+    delivered(&world).await;
+    let said = world.said(issue).await;
+    assert_eq!(said.iter().filter(|text| text.contains("the forge refuses it")).count(), 1, "{said:#?}");
+    assert!(pull_request(&world, pull).await.merged);
 }

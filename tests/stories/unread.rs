@@ -20,8 +20,8 @@ async fn others_are_heard(world: &World, repo: &str) {
     world.until_said_in(repo, issue, "is on it").await;
 }
 
-/// Waits until this many requests were refused.
-async fn refused(world: &World, times: u64) {
+/// Waits until the forge has refused so many more requests.
+pub async fn refused(world: &World, times: u64) {
     let (end, before) = (Instant::now() + Duration::from_secs(90), world.forge.times_refused());
     while world.forge.times_refused() < before + times {
         assert!(Instant::now() < end, "the bot asked only {} times", world.forge.times_refused() - before);

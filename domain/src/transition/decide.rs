@@ -153,17 +153,10 @@ fn is_held_by_a_pause(draft: &Draft, decision: &Decision) -> bool {
     if !matches!(draft.task.state, State::Paused { .. } | State::Queued) || draft.task.of_a_pull() {
         return false;
     }
-    match draft.task.underneath() {
-        State::AwaitingReview { .. } | State::FinalReview { .. } => matches!(decision.verb, Verb::Changes { .. }),
-        State::Publishing { .. } | State::Verifying { .. } | State::AwaitingCi { .. } => true,
-        State::Queued
-        | State::Preparing
-        | State::Running
-        | State::Asking { .. }
-        | State::Approved { .. }
-        | State::Paused { .. }
-        | State::Ended { .. } => false,
-    }
+    let under = draft.task.underneath();
+    let stands = matches!(under, State::AwaitingReview { .. } | State::FinalReview { .. });
+    let may_be_posted = matches!(under, State::Publishing { .. } | State::Verifying { .. } | State::AwaitingCi { .. });
+    may_be_posted || stands && matches!(decision.verb, Verb::Changes { .. })
 }
 
 /// Keeps remarks for the next decision.

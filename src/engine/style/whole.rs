@@ -3,7 +3,7 @@
 //! Owns: whether that was asked for, and the tests of a Rust file, which small models leave out of the file that they give back. Pure. Tests:
 //! below, `answer_tests.rs`.
 
-use super::definitions;
+use super::{definitions, part};
 
 /// Whether the block lacks a top-level definition of the file that nobody named in `asked`, or all of its imports.
 pub(super) fn lacks(base: &str, block: &str, asked: &str) -> bool {
@@ -27,8 +27,7 @@ fn has(text: &str, name: &str) -> bool {
 
 /// Whether something is imported at the top level.
 fn imports(text: &str) -> bool {
-    let begins = |line: &str| ["import ", "from ", "use ", "#include "].iter().any(|word| line.starts_with(word));
-    text.lines().any(|line| begins(line) || !line.starts_with([' ', '\t']) && line.contains("require("))
+    text.lines().any(|line| part::imports(line) || !line.starts_with([' ', '\t']) && line.contains("require("))
 }
 
 /// The block, and behind it the file's own module of tests if that ends the file and the block leaves it out.

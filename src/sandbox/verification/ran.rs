@@ -1,12 +1,13 @@
 //! One command on one commit in a verification sandbox, as `caisson eval` uses it.
 //!
-//! Owns only the summary of such a run and its count of tests (`runs.rs` owns the sandbox). All of it is untrusted. Tests: below; the runs
-//! themselves in `tests/eval.rs`.
+//! Owns only the summary of such a run (`runs.rs` owns the sandbox, `test_counts.rs` the count of tests). All of it is untrusted. Tests: below;
+//! the runs themselves in `tests/eval.rs`.
 
 use protocol::runner::Outcome;
 
 use super::runs::Runs;
 use super::verify::{exit_code, tail};
+use crate::sandbox::test_counts::counted;
 use crate::sandbox::{Result, SandboxError, VerifySpec};
 
 /// Summary of one run of a command.
@@ -69,57 +70,6 @@ impl Ran {
     }
 }
 
-/// The sum of all summaries of unittest, pytest, `cargo test`, node's runner and TAP.
-fn counted(text: &str) -> Option<u64> {
-    sum(text, &["passed", "failed", "error", "errors", "xfailed", "xpassed"])
-}
-
-/// As [`counted`], without pytest's errors, which are mostly files that could not be loaded.
-pub(in crate::sandbox) fn executed(text: &str) -> Option<u64> {
-    sum(text, &["passed", "failed", "xfailed", "xpassed"])
-}
-
-fn sum(text: &str, of_pytest: &[&str]) -> Option<u64> {
-    let counts: Vec<u64> = text.lines().filter_map(|line| summary(line.trim(), of_pytest)).collect();
-    (!counts.is_empty()).then(|| counts.iter().sum())
-}
-
-fn summary(line: &str, of_pytest: &[&str]) -> Option<u64> {
-    let number = |text: &str| text.trim().parse::<u64>().ok();
-    // `Ran 4 tests in 0.001s`
-    if let Some((count, _)) = line.strip_prefix("Ran ").and_then(|rest| rest.split_once(" test")) {
-        return number(count);
-    }
-    // `test result: ok. 3 passed; 0 failed; …`
-    if let Some(rest) = line.strip_prefix("test result: ") {
-        return Some(worded(rest, &["passed", "failed"]));
-    }
-    // Node's own: `# tests 4` in TAP, `ℹ tests 4` in its list.
-    if let Some(count) = line.strip_prefix("# tests ").or_else(|| line.strip_prefix("ℹ tests ")) {
-        return number(count);
-    }
-    // `Tests:       1 failed, 3 passed, 4 total`
-    if let Some(rest) = line.strip_prefix("Tests:") {
-        return Some(worded(rest, &["passed", "failed"]));
-    }
-    // pytest: `=== 2 failed, 3 passed in 0.12s ===`, or with -q without the signs.
-    let bare = line.trim_matches('=').trim();
-    let (before, after) = bare.rsplit_once(" in ")?;
-    let timed = after
-        .split(' ')
-        .next()
-        .is_some_and(|time| time.ends_with('s') && time.starts_with(|c: char| c.is_ascii_digit()));
-    let words = ["passed", "failed", "error", "xfailed", "xpassed"];
-    (timed && words.iter().any(|word| before.contains(word))).then(|| worded(before, of_pytest))
-}
-
-/// Sum of the numbers before these words.
-fn worded(text: &str, words: &[&str]) -> u64 {
-    let parts: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()).collect();
-    let pairs = parts.windows(2).filter(|pair| words.contains(&pair[1]));
-    pairs.filter_map(|pair| pair[0].parse::<u64>().ok()).sum()
-}
-
 /// The failed test in a line: `FAIL: test_a (t.T.test_a)`, `test a::b ... FAILED`, `FAILED t.py::test_a - …`, `not ok 3 - adds`, `✖ adds
 /// (3ms)`.
 fn failed(line: &str) -> Option<String> {
@@ -146,25 +96,6 @@ fn failed(line: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn summaries_are_counted() {
-        for (text, count) in [
-            ("....\n-----\nRan 4 tests in 0.001s\n\nOK", Some(4)),
-            ("Ran 1 test in 0.000s\n\nFAILED (errors=1)", Some(1)),
-            ("Ran 0 tests in 0.000s\n\nOK", Some(0)),
-            ("test result: ok. 3 passed; 0 failed; 1 ignored\ntest result: FAILED. 1 passed; 1 failed;", Some(5)),
-            ("=== 2 failed, 3 passed, 1 skipped in 0.12s ===", Some(5)),
-            ("1 error in 0.04s", Some(1)),
-            ("# tests 4\n# pass 3\n# fail 1", Some(4)),
-            ("ℹ tests 2\nℹ pass 2", Some(2)),
-            ("Tests:       1 failed, 3 passed, 4 total", Some(4)),
-            ("it works", None),
-            ("passed in review, in time", None),
-        ] {
-            assert_eq!(counted(text), count, "{text}");
-        }
-    }
 
     #[test]
     fn failed_tests_are_named() {
