@@ -198,7 +198,7 @@ impl Task {
 
     /// Whether it reads a person's pull request, and is over with its answer.
     pub fn of_a_pull(&self) -> bool {
-        self.kind.of_a_pull() || self.request.as_ref().is_some_and(|request| request.pull.is_some())
+        self.kind.of_a_pull() || self.persons_pull().is_some()
     }
 
     /// The number of the person's pull request that it reads, where it was asked for.

@@ -8,6 +8,7 @@ use crate::git::listing::Change;
 use crate::git::{GitError, Repos};
 use crate::sandbox::{asserts, kept, risks};
 use domain::{Commit, FileFacts, TestCounts};
+use std::collections::HashMap;
 
 /// Largest file whose tests are counted, in bytes.
 const LARGEST: u64 = 1 << 20;
@@ -18,16 +19,45 @@ const MOST_COUNTED: usize = 500;
 const LARGEST_HEAD: u64 = 256 << 10;
 const MOST_HEADS: usize = 300;
 
+/// Paths at which links of the new tree make changed files act, by the files' own. Looked up beside the runtime, because hundreds of paths may
+/// lead to each.
+///
+/// # Errors
+/// When a commit is missing.
+pub(super) async fn through(repos: &Repos, key: &str, from: &Commit, to: &Commit) -> Result<Through, GitError> {
+    let targets = repos.links(key, to).await?;
+    if targets.is_empty() {
+        return Ok(Through::new());
+    }
+    let changes = repos.changes(key, from, to).await?;
+    let found = tokio::task::spawn_blocking(move || {
+        let links = risks::Links::new(&targets);
+        let files = changes.iter().filter(|change| !change.of_directory());
+        files.filter_map(|change| Some((named(change), links.asks(&change.path)?.path))).collect()
+    });
+    found.await.map_err(|error| GitError::Io(error.to_string()))
+}
+
+/// What [`through`] found.
+pub(super) type Through = HashMap<String, String>;
+
+fn named(change: &Change) -> String {
+    String::from_utf8_lossy(&change.path).into_owned()
+}
+
 /// What is known about each file that differs between two commits; those about which nothing is are left out.
 ///
 /// # Errors
 /// When a commit is missing.
-pub(super) async fn facts(repos: &Repos, key: &str, from: &Commit, to: &Commit) -> Result<Vec<FileFacts>, GitError> {
+pub(super) async fn facts(
+    repos: &Repos,
+    key: &str,
+    (from, to): (&Commit, &Commit),
+    through: &Through,
+) -> Result<Vec<FileFacts>, GitError> {
     let mut look = Look { repos, key, from, to, counted: 0, added: 0, heads: 0 };
     let mut found = Vec::new();
     let changes = repos.changes(key, from, to).await?;
-    let links = risks::Links::new(&repos.links(key, to).await?);
-    let named = |change: &Change| String::from_utf8_lossy(&change.path).into_owned();
     let mut files: Vec<(String, &Change)> =
         changes.iter().filter(|change| !change.of_directory()).map(|change| (named(change), change)).collect();
     // What is a test by its path is counted first, so that other sources never use up the limit.
@@ -37,7 +67,7 @@ pub(super) async fn facts(repos: &Repos, key: &str, from: &Commit, to: &Commit) 
             .map(|_| (change.old_mode.clone(), change.new_mode.clone()));
         let (tests, text) = look.tests(change, &path).await?;
         let generated = look.generated(change, &path, text).await?;
-        let through = links.asks(path.as_bytes()).map(|it| it.path);
+        let through = through.get(&path).cloned();
         if modes.is_some() || tests.is_some() || generated || through.is_some() {
             found.push(FileFacts { path, modes, tests, generated, through });
         }
@@ -151,7 +181,8 @@ mod tests {
             ]
         };
         let (from, to) = two(&repos, &files("a\n"), &files("b\n")).await;
-        let found = facts(&repos, "shop", &from, &to).await.expect("compared");
+        let links = through(&repos, "shop", &from, &to).await.expect("looked up");
+        let found = facts(&repos, "shop", (&from, &to), &links).await.expect("compared");
         let through: Vec<_> = found.iter().map(|file| (file.path.as_str(), file.through.as_deref())).collect();
         assert_eq!(through, [("scripts/hooks/pre-commit", Some(".husky/pre-commit"))]);
     }
@@ -186,7 +217,7 @@ mod tests {
             ("100755", "run", "x\n"),
         ];
         let (from, to) = two(&repos, &before, &after).await;
-        let found = facts(&repos, "shop", &from, &to).await.expect("compared");
+        let found = facts(&repos, "shop", (&from, &to), &Through::new()).await.expect("compared");
         let of = |path: &str| found.iter().find(|file| file.path == path).cloned();
         let tests = |path: &str| of(path).and_then(|file| file.tests);
         let counted = |before, after| Some(TestCounts::Counted { before: counts(before), after: counts(after) });

@@ -8,7 +8,9 @@ use super::repository::{Repository, request};
 use crate::config::process::Repository as Entry;
 use crate::forge::{ForgeError, PullRequest, ReviewState};
 use crate::trouble::Trouble;
-use domain::{Access, Account, Commit, Event, GuardLack, Input, MergeBar, Merged, State, Task, To, Verb};
+use domain::{
+    Access, Account, Commit, Effect, Event, Failure, GuardLack, Input, MergeBar, Merged, State, Task, To, Verb,
+};
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
@@ -18,14 +20,19 @@ const CHECK_TRIES: u32 = 20;
 const CHECK_WAIT: Duration = Duration::from_millis(500);
 /// After so many tries that the forge could not answer, the person is told.
 const MOST_FAILURES: i64 = 20;
-/// Denials before this one that make a denial certain: a forge that starts denies for a moment, too.
-const DENIALS: i64 = 2;
 
 /// Somebody whose right is read again.
 struct Person {
     account: crate::forge::Account,
     /// Whether the merge is for them; otherwise they approved the work.
     wants: bool,
+}
+
+/// What whoever wanted a merge is told where it failed for good; none of another effect.
+pub fn not_merged(effect: &Effect, failure: &Failure) -> Option<Input> {
+    let Effect::Merge { asker, to, .. } = effect else { return None };
+    let why = MergeBar::Forge { refusal: Trouble::Failed(failure.clone()).to_string() };
+    Some(Input::NotMerged { why, login: asker.login.clone(), to: *to })
 }
 
 impl Publisher {
@@ -40,11 +47,6 @@ impl Publisher {
         let why = match self.try_merge(task, commit, (asker, to)).await {
             Ok(Ok(input)) => return Ok(input),
             Ok(Err(why)) => why,
-            // The queue of texts gives these up without a word.
-            Err(trouble @ Trouble::Failed(_)) => MergeBar::Forge { refusal: trouble.to_string() },
-            Err(trouble @ Trouble::Doubtful { .. }) if failures >= DENIALS => {
-                MergeBar::Forge { refusal: trouble.to_string() }
-            }
             Err(trouble @ Trouble::Later { .. }) if failures >= MOST_FAILURES => {
                 MergeBar::Forge { refusal: trouble.to_string() }
             }

@@ -54,6 +54,7 @@ mod view;
 pub use ci::{CiReader, CommitContexts, Look};
 pub use egress::Egress;
 pub(crate) use images::{Choice, Chosen, FromFiles, read as read_toolchain};
+pub use merge::not_merged;
 pub use parts::Dependencies;
 pub use repository::{Repositories, Repository};
 pub use test_run::TestRuns;

@@ -1,6 +1,6 @@
 //! From the sandbox's tree to a branch and a pull request on the forge.
 
-use super::facts::{facts, weaker};
+use super::facts::{facts, through, weaker};
 use super::lifecycle::Lifecycle;
 use super::listeners::Listeners;
 use super::repository::{Repositories, branch, request};
@@ -62,7 +62,9 @@ impl Publisher {
             Captured::Commit { commit, files, diff, diff_cut, mut steering, left_out } => {
                 self.repositories.lend(task, &commit).await?;
                 let key = &spec.segment.repo_key;
-                let facts = facts(&self.repositories.repos, key, &parent, &commit).await?;
+                let repos = &self.repositories.repos;
+                let through = through(repos, key, &parent, &commit).await?;
+                let facts = facts(repos, key, (&parent, &commit), &through).await?;
                 // Tests may also stand in a source file, whose path does not tell.
                 let unknown = |path: &&str| !steering.iter().any(|known| known == path);
                 let within: Vec<String> = weaker(&facts).filter(unknown).map(str::to_owned).collect();

@@ -57,15 +57,15 @@ impl ConfiguredModels {
         self.state_dir.join(name)
     }
 
-    /// The task's style: that of its first model, or if the trial calls of that one fail now, that of the first whose calls succeed, of
-    /// its fallbacks and of the model that a person named since.
+    /// The task's style: that of its first model where it is known, otherwise that of the first whose trial calls succeed, of the model that
+    /// answers now, and then of the first and its fallbacks.
     pub(super) async fn style(&self, task: &Task) -> Result<Style, Trouble> {
-        if !files::fits(task.kind) {
-            return Ok(Style::Tools);
+        if let Some(style) = self.known(task) {
+            return Ok(style);
         }
         let mut first = None;
-        let mut models = self.first(task).each();
-        for other in self.of(task).each() {
+        let mut models = self.of(task).each();
+        for other in self.first(task).each() {
             if models.iter().all(|known| known.entry.id != other.entry.id) {
                 models.push(other);
             }

@@ -4,7 +4,7 @@
 //! Posts are found again by their mark; a run is repeated until its result is stored. Tests: `tests/stories/test_runs.rs`.
 
 use super::attachment::{On, attach_once, is_refusal};
-use super::facts::facts;
+use super::facts::{Through, facts};
 use super::images::Choice;
 use super::policy::Policy;
 use super::posts::{Post, Posts};
@@ -294,7 +294,8 @@ impl TestRuns {
             };
             Some(Weaker { path: file.path, before, after, counts: Some(tests) })
         };
-        let mut found: Vec<Weaker> = facts(repos, key, fork, commit).await?.into_iter().filter_map(less).collect();
+        let mut found: Vec<Weaker> =
+            facts(repos, key, (fork, commit), &Through::new()).await?.into_iter().filter_map(less).collect();
         // What was counted comes first: large files of data cannot be.
         found.sort_by_key(|one| one.counts == Some(TestCounts::Uncounted));
         found.truncate(MOST_WEAKER);

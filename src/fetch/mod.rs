@@ -266,6 +266,14 @@ impl Ready {
     }
 }
 
+/// What to do where the final approval is missing, by why it is.
+const NOT_YET: &str = "approve it on the forge; or, at your own risk, repeat with --unreviewed";
+const OVER: &str = "the task is over, so no review of it counts any more: read the commit on the forge; then pull what was merged from there, \
+                    or, at your own risk, repeat with --unreviewed";
+const WITHDRAWN: &str = "a later review counts for nothing: the work was approved once. Read the commit on the forge; then, at your own risk, \
+                         repeat with --unreviewed; or `/retry --from N` on its issue does the last part anew, to be approved again";
+const UNASKED: &str = "try again when the forge answers; or, at your own risk, repeat with --unreviewed";
+
 /// The commit to bring: the approved one, if its approval holds, which is the second part.
 async fn reviewed(
     request: &FetchRequest,
@@ -273,12 +281,15 @@ async fn reviewed(
     offer: &Offer,
     warnings: &mut Vec<String>,
 ) -> Result<(Commit, bool), Refusal> {
-    let why = match &offer.approved {
-        None => offer.unapproved.clone().unwrap_or_else(|| "nobody has given the final approval for it".to_owned()),
-        Some(approved) => match source.standing(offer).await {
+    let (why, hint) = match (&offer.approved, &offer.unapproved) {
+        (None, None) => ("nobody has given the final approval for it".to_owned(), NOT_YET),
+        (None, Some(why)) => (why.clone(), OVER),
+        (Some(approved), _) => match source.standing(offer).await {
             Ok(ApprovalState::Stands) => return Ok((approved.commit.clone(), true)),
-            Ok(ApprovalState::Withdrawn(why)) => format!("the approval by {} no longer stands: {why}", approved.by),
-            Err(e) => format!("whether the approval by {} still stands cannot be asked: {e}", approved.by),
+            Ok(ApprovalState::Withdrawn(why)) => {
+                (format!("the approval by {} no longer stands: {why}", approved.by), WITHDRAWN)
+            }
+            Err(e) => (format!("whether the approval by {} still stands cannot be asked: {e}", approved.by), UNASKED),
         },
     };
     if request.unreviewed {
@@ -286,17 +297,6 @@ async fn reviewed(
         warnings.push(format!("NOT REVIEWED: {why}; taking the newest commit {}", newest.short()));
         return Ok((newest, false));
     }
-    let hint = match (&offer.unapproved, &offer.approved) {
-        (None, None) => "approve it on the forge; or, at your own risk, repeat with --unreviewed",
-        (None, Some(_)) => {
-            "a later review counts for nothing: the work was approved once. Read the commit on the forge; then, at your own risk, repeat with \
-             --unreviewed; or `/retry --from N` on its issue does the last part anew, to be approved again"
-        }
-        (Some(_), _) => {
-            "the task is over, so no review of it counts any more: read the commit on the forge; then pull what was merged from there, or, at \
-             your own risk, repeat with --unreviewed"
-        }
-    };
     Err(Refusal::new(format!("the branch {} is not approved", offer.branch), hint).because([why]))
 }
 

@@ -95,7 +95,8 @@ impl FetchLimits {
 /// Whether git ended because a file would have exceeded the limit: it says so, unless the signal came all the same.
 fn is_oversized(done: &Output) -> bool {
     // What the other side says is no sign.
-    let mut lines = done.stderr.lines().filter(|line| !line.starts_with("remote:"));
+    let theirs = |line: &&str| line.starts_with("remote:") || line.contains("remote error:");
+    let mut lines = done.stderr.lines().filter(|line| !theirs(line));
     let signal = format!("died of signal {}", nix::libc::SIGXFSZ);
     done.code == SIGXFSZ || lines.any(|line| line.contains("File too large") || line.contains(&signal))
 }
@@ -134,11 +135,11 @@ fn writing() -> MutexGuard<'static, BTreeMap<PathBuf, u32>> {
     WRITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether this is a file of `objects/pack` that git removes or renames before it ends: an incomplete pack or index, or the mark of a pack that
-/// no ref leads to yet.
+/// Whether this is a file of `objects/pack` that git removes or renames before it ends: an incomplete pack or index (`tmp_…` of its writers,
+/// `.tmp-…` of a repack), or the mark of a pack that no ref leads to yet.
 pub(super) fn is_leftover(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let incomplete = ["tmp_pack_", "tmp_idx_", "tmp_rev_"].iter().any(|begin| name.starts_with(begin));
+    let incomplete = name.starts_with("tmp_") || name.starts_with(".tmp-");
     let in_packs = path.parent().is_some_and(|folder| folder.ends_with("objects/pack"));
     in_packs && (incomplete || name.ends_with(".temp") || name.ends_with(".keep"))
 }
@@ -211,11 +212,12 @@ mod tests {
         let packs = dir.path().join("objects/pack");
         std::fs::create_dir_all(&packs).unwrap();
         let (one, two) = (PackWriter::begin(dir.path()), PackWriter::begin(dir.path()));
-        for name in ["tmp_pack_a1", "tmp_idx_b2", "pack-1.keep", "pack-1.pack", "pack-1.idx"] {
+        let incomplete = ["tmp_pack_a1", "tmp_idx_b2", "tmp_bitmap_c3", ".tmp-7-pack-1.pack"];
+        for name in incomplete.into_iter().chain(["pack-1.keep", "pack-1.pack", "pack-1.idx"]) {
             std::fs::write(packs.join(name), "x").unwrap();
         }
         drop(one);
-        assert_eq!(left(dir.path()).len(), 5, "they may be the other one's");
+        assert_eq!(left(dir.path()).len(), 7, "they may be the other one's");
         drop(two);
         let mut names = left(dir.path());
         names.sort();
@@ -228,5 +230,6 @@ mod tests {
         assert!(is(128, "fatal: write error: File too large\nfatal: fetch-pack: invalid index-pack output\n"));
         assert!(is(128, "error: index-pack died of signal 25\nfatal: index-pack failed\n") && is(153, ""));
         assert!(!is(128, "remote: File too large\nfatal: early EOF\n") && !is(1, ""));
+        assert!(!is(128, "fatal: remote error: File too large\n"));
     }
 }

@@ -18,6 +18,8 @@ const LINK: i32 = 0o120_000;
 const ENTRIES: usize = 500_000;
 /// The most bytes of a target: no kernel follows a longer one.
 const TARGET: usize = 4_096;
+/// The most bytes of all paths and targets, because the same link can stand in every folder.
+const ALL: usize = 16 << 20;
 
 impl Repos {
     /// Targets of the symbolic links of a commit, by path; those that a limit leaves out are missing.
@@ -32,18 +34,26 @@ impl Repos {
 
 fn links_of(repo: &Repository, root: Oid) -> Result<HashMap<Vec<u8>, Vec<u8>>, GitError> {
     let (mut links, mut folders) = (HashMap::new(), Folders::of(root));
-    let (mut seen, odb) = (0_usize, repo.odb()?);
+    let (mut seen, mut bytes, odb) = (0_usize, 0_usize, repo.odb()?);
     while let Some(folder) = folders.next() {
         for entry in &repo.find_tree(folder.id)? {
             seen += 1;
             if seen > ENTRIES {
                 return Ok(links);
             }
+            let is_tree = entry.kind() == Some(ObjectType::Tree);
+            if !is_tree && entry.filemode() != LINK {
+                continue;
+            }
             let name = String::from_utf8_lossy(entry.name_bytes());
             let Some(path) = folder.path_of(&name) else { continue };
-            if entry.kind() == Some(ObjectType::Tree) {
+            if is_tree {
                 folders.add(&folder, &path, entry.id());
-            } else if entry.filemode() == LINK && odb.read_header(entry.id())?.0 <= TARGET {
+                continue;
+            }
+            let size = odb.read_header(entry.id())?.0;
+            if size <= TARGET && bytes + path.len() + size <= ALL {
+                bytes += path.len() + size;
                 links.insert(path.into_bytes(), odb.read(entry.id())?.data().to_vec());
             }
         }

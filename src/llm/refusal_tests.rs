@@ -66,6 +66,8 @@ fn a_model_that_is_not_there_is_told_from_an_address_that_is_not() {
         r#"{"detail":"Not Found"}"#,
         "<html>404 Not Found</html>",
         r#"{"error":{"message":"Invalid URL (POST /v2/models)","type":"invalid_request_error"}}"#,
+        r#"{"error":{"message":"This model is only supported in v1/responses and not in v1/chat/completions.","code":null}}"#,
+        r#"{"error":{"message":"This is not a chat model and thus not supported in the v1/chat/completions endpoint."}}"#,
     ] {
         assert!(
             matches!(of(404, body), ModelError::BadRequest(t) if t.ends_with("check base_url and the model's name"))

@@ -5,7 +5,7 @@ use super::cut::{self, Boundary, Cut};
 use super::workers::Workers;
 use crate::barrier::BarrierState;
 use crate::clock::now;
-use crate::effect::EffectRunner;
+use crate::effect::{EffectRunner, not_merged};
 use crate::forge::Refusals;
 use crate::store::{Begun, Close, EffectRow, StoreError};
 use crate::supervise::{Works, caught};
@@ -341,7 +341,8 @@ impl Outbox {
         // A text that cannot be posted does not stop the work.
         if row.effect.queue() == Queue::Talk {
             tracing::warn!(task = row.task.0, effect = row.key, ?failure, "not said");
-            return self.close(row, Input::Settled, true).await;
+            let input = not_merged(&row.effect, &failure).unwrap_or(Input::Settled);
+            return self.close(row, input, true).await;
         }
         tracing::warn!(task = row.task.0, effect = row.key, ?failure, "an effect failed for good");
         let input = Input::EffectFailed { effect: row.key.clone(), failure };

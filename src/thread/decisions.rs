@@ -4,9 +4,10 @@ use super::by_name::by_name;
 use super::groups::Admission;
 use super::hosts::began;
 use super::inline::{left, with_command};
-use super::persons::{command_alone, is_earlier};
+use super::persons::{bare_key, command_alone, is_earlier};
 use super::read::{Thread, counts_in_part};
 use super::{Threads, words};
+use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::{Comment, Issue, Review, ReviewComment, own_remarks, review_hash, text_hash};
 use crate::trouble::Trouble;
@@ -344,7 +345,10 @@ impl Threads {
         let left = left(&own, &verb);
         let earlier = is_earlier(review, task);
         if persons.is_some() && !earlier && left.is_empty() && matches!(verb, Verb::Say { .. }) {
-            self.note_bare(entry, review).await?;
+            // Empty where that is known already.
+            if !inline.is_empty() {
+                self.store.note_input_of(&entry.key, &bare_key(review.id), now()).await?;
+            }
             return Ok(None);
         }
         let who = (words::account(&review.author), self.right(entry, &review.author, rights).await?);

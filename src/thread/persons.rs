@@ -4,7 +4,6 @@
 use super::hosts::began;
 use super::replies::Replies;
 use super::{Threads, words};
-use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::{RepoRef, Review, ReviewComment};
 use crate::store::StoreError;
@@ -27,9 +26,12 @@ pub(super) fn command_alone(verb: Verb, own: &[&ReviewComment], right: Access) -
     if !matches!(verb, Verb::Say { .. }) {
         return verb;
     }
-    let all = words::inline_commands(own).into_iter().rev().filter(|_| right < Access::Write);
-    let strongest = all.max_by_key(|it| it.command.strength);
-    strongest.map_or(Verb::Say { items: Vec::new() }, |it| it.command.verb)
+    let nothing = Verb::Say { items: Vec::new() };
+    if right >= Access::Write {
+        return nothing;
+    }
+    let strongest = words::inline_commands(own).into_iter().rev().max_by_key(|it| it.command.strength);
+    strongest.map_or(nothing, |it| it.command.verb)
 }
 
 impl Threads {
@@ -65,13 +67,5 @@ impl Threads {
             return Ok(Vec::new());
         }
         Ok(self.forge.review_comments(&self.place(entry)?, pull, review.id).await?)
-    }
-
-    /// Notes that the inline comments of this review hold no command.
-    pub(super) async fn note_bare(&self, entry: &Repository, review: &Review) -> Result<(), Trouble> {
-        if review.comments > 0 {
-            self.store.note_input_of(&entry.key, &bare_key(review.id), now()).await?;
-        }
-        Ok(())
     }
 }

@@ -89,9 +89,14 @@ pub(crate) fn inline_commands(own: &[&ReviewComment]) -> Vec<OnLine> {
 
 /// As a command, the question of an inline comment that asks the bot by its name; none where it gives a command.
 pub(crate) fn asked_by_name(note: &ReviewComment, bot: &str) -> Option<OnLine> {
-    let question = by_name(&note.body, bot).filter(|_| inline::commands(&[note]).is_empty())?;
+    let question = question_on_line(note, bot)?;
     let command = Command { name: "ask".to_owned(), strength: Strength::Question, verb: Verb::Ask { question } };
     Some(OnLine { command, note: note.clone(), by_name: true })
+}
+
+/// The question of an inline comment that asks the bot by its name; none where it gives a command.
+fn question_on_line(note: &ReviewComment, bot: &str) -> Option<String> {
+    by_name(&note.body, bot).filter(|_| inline::commands(&[note]).is_empty())
 }
 
 /// What the commands of a text ask for, in order.
@@ -149,10 +154,7 @@ pub(crate) fn review_of_a_persons(given: &Review, inline: &[ReviewComment], bot:
     if !matches!(verb, Verb::Say { .. }) {
         return Some(verb);
     }
-    let of_line = |note: &ReviewComment| {
-        let question = by_name(&note.body, bot).filter(|_| inline::commands(&[note]).is_empty())?;
-        Some(inline::asked(note, &question))
-    };
+    let of_line = |note: &ReviewComment| Some(inline::asked(note, &question_on_line(note, bot)?));
     let of_lines = own_remarks(given, inline).into_iter().filter_map(of_line);
     let question = inline::together(by_name(&given.body, bot).into_iter().chain(of_lines));
     Some(if question.is_empty() { Verb::Say { items: Vec::new() } } else { Verb::Ask { question } })
@@ -178,11 +180,9 @@ pub(crate) fn reply(reply: &ReviewComment, bot: &str) -> Verb {
     if let Some(command) = inline::strongest(&[reply]) {
         return with(command, &items);
     }
-    match by_name(&reply.body, bot) {
-        Some(question) if inline::commands(&[reply]).is_empty() => {
-            Verb::Ask { question: inline::asked(reply, &question) }
-        }
-        _ => Verb::Say { items },
+    match question_on_line(reply, bot) {
+        Some(question) => Verb::Ask { question: inline::asked(reply, &question) },
+        None => Verb::Say { items },
     }
 }
 

@@ -97,7 +97,7 @@ async fn the_doctor_names_a_missing_model_a_refused_key_and_one_without_tools() 
         [said("coder", "ok"), list, json!({}), json!({}), json!({}), said("coder", "ok")].map(Reply::ok).into()
     };
     for (check, style, replies, words) in [
-        (unknown as crate::vendor::Check, "", none, "its server has no model coder: HTTP 404"),
+        (unknown as crate::vendor::Check, "", none, "the model's server has no such model: HTTP 404"),
         (wrong_key, "", none, "refused the key: HTTP 401"),
         (
             anything,

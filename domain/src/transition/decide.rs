@@ -125,14 +125,10 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
 
 /// An approval or a request for changes, as the state takes it.
 fn about_checkpoint(draft: &mut Draft, decision: &Decision) {
-    if is_held_by_a_pause(draft, decision) {
+    if is_held(draft, decision) {
         return draft.emit(Event::DecisionHeld { source: decision.source.clone(), number: decision.number });
     }
     match &draft.task.state {
-        // A review is over when it is posted: there is nothing to approve.
-        State::Publishing { .. } | State::Verifying { .. } | State::AwaitingCi { .. } if !draft.task.of_a_pull() => {
-            draft.emit(Event::DecisionHeld { source: decision.source.clone(), number: decision.number });
-        }
         State::AwaitingReview { .. } | State::FinalReview { .. } => judge(draft, decision, None),
         State::Queued
         | State::Preparing
@@ -147,16 +143,14 @@ fn about_checkpoint(draft: &mut Draft, decision: &Decision) {
     }
 }
 
-/// Whether a decision waits until a pause ends or a slot is free: changes asked for about a checkpoint that waits underneath, and whatever is
-/// decided about one whose review may be posted meanwhile.
-fn is_held_by_a_pause(draft: &Draft, decision: &Decision) -> bool {
-    if !matches!(draft.task.state, State::Paused { .. } | State::Queued) || draft.task.of_a_pull() {
-        return false;
-    }
+/// Whether a decision waits: whatever is decided while a review may be posted, and changes asked for about a checkpoint that stands under a
+/// pause or in the line. Of a person's pull request nothing waits: its review is over when it is posted.
+fn is_held(draft: &Draft, decision: &Decision) -> bool {
     let under = draft.task.underneath();
-    let stands = matches!(under, State::AwaitingReview { .. } | State::FinalReview { .. });
     let may_be_posted = matches!(under, State::Publishing { .. } | State::Verifying { .. } | State::AwaitingCi { .. });
-    may_be_posted || stands && matches!(decision.verb, Verb::Changes { .. })
+    let stands =
+        matches!(under, State::AwaitingReview { .. } | State::FinalReview { .. }) && *under != draft.task.state;
+    !draft.task.of_a_pull() && (may_be_posted || stands && matches!(decision.verb, Verb::Changes { .. }))
 }
 
 /// Keeps remarks for the next decision.

@@ -95,7 +95,7 @@ pub async fn look(entry: &Entry, model: &dyn Model) -> Vec<Finding> {
     let began = Instant::now();
     let presence = match tokio::time::timeout(WAIT, model.presence()).await {
         Ok(Ok(presence)) => presence,
-        Ok(Err(error)) => return vec![missing(entry, &error).unwrap_or_else(|| refused(&error))],
+        Ok(Err(error)) => return vec![refused(&error)],
         Err(_) => {
             let found = format!("it did not answer within {} s", WAIT.as_secs());
             return vec![Finding::Fault { found, hint: "check base_url, and whether its server runs".to_owned() }];
@@ -168,22 +168,6 @@ async fn template(entry: &Entry, model: &dyn Model) -> Option<Finding> {
         Ok(Err(error)) => Some(refused(&error)),
         Ok(Ok(())) | Err(_) => None,
     }
-}
-
-/// The finding that the server has no model of this name, if its refusal says so.
-fn missing(entry: &Entry, error: &ModelError) -> Option<Finding> {
-    let (text, certain) = match error {
-        ModelError::NoModel(text) => (text, true),
-        ModelError::BadRequest(text) => (text, false),
-        _ => return None,
-    };
-    // The rest of the text is ours.
-    let theirs = text.split("; check base_url").next().unwrap_or_default();
-    let of_the_model = theirs.starts_with("HTTP 404") && theirs.contains(&entry.name);
-    (certain || of_the_model).then(|| Finding::Fault {
-        found: format!("its server has no model {}: {theirs}", entry.name),
-        hint: "set name to a model that the server has, as it spells it".to_owned(),
-    })
 }
 
 /// A refusal, with what to do about it.

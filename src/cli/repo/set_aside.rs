@@ -56,8 +56,8 @@ fn read(path: &Path) -> Result<Option<SetAside>> {
     kept.map(Some).with_context(|| format!("{} holds no rule of a branch: move it away", path.display()))
 }
 
-/// Puts the rule back that is kept of this repository, where its branch has none now; says whose it is. One that stands is left as it is, and
-/// so is one that the forge does not take as it wrote it.
+/// Puts the rule back that is kept of this repository, where its branch has none now; says whose it is. One that stands is left as it is; one
+/// that the forge does not take as it wrote it is kept beside, which is an error.
 pub(super) async fn put_back(state_dir: &Path, forge: &Gitea, repo: &RepoRef, entry: &Entry) -> Result<Option<String>> {
     let path = path(state_dir, entry);
     let Some(kept) = read(&path)? else { return Ok(None) };
@@ -68,7 +68,13 @@ pub(super) async fn put_back(state_dir: &Path, forge: &Gitea, repo: &RepoRef, en
             RuleMade::Stands => {}
             RuleMade::New => back = Some(kept.branch),
             RuleMade::Refused(why) => {
-                tracing::warn!(repository = entry.key, branch = kept.branch, rule = %kept.rule, why, "a rule that was taken away cannot be made again as it was");
+                let beside = path.with_extension("refused.json");
+                fs::rename(&path, &beside).with_context(|| format!("cannot rename {}", path.display()))?;
+                anyhow::bail!(
+                    "the forge does not take the rule of {} as it wrote it ({why}); what was set in it is in {}: repeat this for a plain one",
+                    kept.branch,
+                    beside.display()
+                );
             }
         }
     }

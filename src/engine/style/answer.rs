@@ -87,18 +87,15 @@ fn content(block: &Block<'_>, path: &str, (look, asked): (&Look, &str), so_far: 
     let large = shown.lines.is_empty() && so_far.is_none() && new * 100 >= old * 60 && !part::omits(&block.text, base);
     let all_of_it = large && (new >= old || same_beginning(base, &block.text));
     let placed = || part::placed(base, &block.text, &part::DefinitionHeads::of(&shown.text, &shown.lines));
-    let in_place = placed_first(all_of_it, base, &block.text, asked).then(placed);
+    let lacking = all_of_it && whole::lacks(base, &block.text, asked);
+    let in_place = (!all_of_it || lacking).then(placed);
     match (all_of_it, in_place.flatten()) {
         (_, Some(text)) => Some(text),
-        (true, None) => (block.text.trim_end() != base.trim_end()).then(|| whole::with_tests(base, &block.text)),
+        (true, None) if lacking && !whole::adds(base, &block.text) => None,
+        (true, None) => Some(whole::with_tests(base, &block.text)).filter(|text| text.trim_end() != base.trim_end()),
         // Definitions without a certain place are not a whole file either.
         (false, None) => (large && !part::defines(&block.text)).then(|| block.text.clone()),
     }
-}
-
-/// Whether a block's definitions are put into the file one by one, if that can be done.
-fn placed_first(all_of_it: bool, base: &str, block: &str, asked: &str) -> bool {
-    !all_of_it || whole::lacks(base, block, asked)
 }
 
 /// Whether both begin with the same non-blank line, so that the block is the whole file.

@@ -108,4 +108,9 @@ fn what_most_of_a_file_leaves_out_is_kept() {
     let look = shown(&[("src/lib.rs", &format!("{sources}{tests}"))]);
     let out = given(&format!("```rust\n{}\n```", sources.replace("a - ONE", "a + ONE")), &look);
     assert_eq!(out, [("src/lib.rs".into(), format!("{}{tests}", sources.replace("a - ONE", "a + ONE")))]);
+    let longer = format!("{sources}{}", "\npub const TWO: u8 = 2;\n".repeat(3));
+    let look = shown(&[("src/lib.rs", &format!("{longer}{tests}"))]);
+    assert_eq!(given(&format!("```rust\n{longer}```"), &look), [], "nothing of it is new");
+    let look = shown(&[("lib/calc.py", &both)]);
+    assert_eq!(given(&format!("```python\nimport re\n\n{CALC}\n\n\n```"), &look), [], "and what it lacks stays");
 }

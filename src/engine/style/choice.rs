@@ -68,7 +68,7 @@ pub(super) const PASSES: &str = "passes with it";
 pub(super) fn verdict(one: &Candidate<'_>, base: Option<&BaseRun>) -> Option<&'static str> {
     match passed(one.ended, base) {
         true => Some(PASSES),
-        false => excused(one, base).then_some("fails, as it does without it, and nothing fails that did not"),
+        false => excused(one.ended, base).then_some("fails, as it does without it, and nothing fails that did not"),
     }
 }
 
@@ -145,8 +145,8 @@ fn failing(ended: &Outcome, base: Option<&BaseRun>) -> usize {
 }
 
 /// Whether the checks fail on the base too, and nothing else fails now, of as many tests.
-fn excused(one: &Candidate<'_>, base: Option<&BaseRun>) -> bool {
+pub(super) fn excused(ended: &Outcome, base: Option<&BaseRun>) -> bool {
     let red = base.is_some_and(|base| base.exit_code.is_some_and(|code| code != 0));
-    let by_itself = matches!(one.ended.status, OutcomeStatus::Exited { .. } | OutcomeStatus::Ok);
-    red && by_itself && newly(one.ended, base) == 0 && fewer_tests(one.ended, base).is_none()
+    let by_itself = matches!(ended.status, OutcomeStatus::Exited { .. } | OutcomeStatus::Ok);
+    red && by_itself && newly(ended, base) == 0 && fewer_tests(ended, base).is_none()
 }

@@ -2,10 +2,10 @@
 //!
 //! Owns: that judgement over the log. Tests: `files_tests.rs`.
 
-use domain::{Action, Call, CallRequest, Event, NewFile, Outcome, OutcomeStatus, Task};
+use domain::{Action, Call, CallRequest, Event, NewFile, Outcome, Task};
 
-use super::choice::newly;
-use super::record::{asks_for_more, base, fewer_tests, outcomes, passed};
+use super::choice;
+use super::record::{asks_for_more, base, outcomes, passed};
 use crate::engine::answer::{HOST, TurnAnswer};
 use crate::text;
 
@@ -59,11 +59,8 @@ pub(super) fn end(id: String, summary: String) -> CallRequest {
 
 /// Whether the checks fail on the base too, nothing else fails now, and the model had its tries.
 fn excused(log: &[Event], ended: &Outcome) -> bool {
-    let base = base(log).filter(|base| base.exit_code.is_some_and(|code| code != 0));
-    let Some(base) = base else { return false };
-    let ended_by_itself = matches!(ended.status, OutcomeStatus::Exited { .. } | OutcomeStatus::Ok);
     let tries = log.iter().rev().take_while(|event| !asks_for_more(event)).filter(|event| answered(event)).count();
-    ended_by_itself && tries >= TRIES && newly(ended, Some(base)) == 0 && fewer_tests(ended, Some(base)).is_none()
+    tries >= TRIES && choice::excused(ended, base(log))
 }
 
 fn answered(event: &Event) -> bool {

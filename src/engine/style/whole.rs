@@ -9,8 +9,14 @@ use super::{definitions, part};
 pub(super) fn lacks(base: &str, block: &str, asked: &str) -> bool {
     let lines: Vec<&str> = base.lines().collect();
     let is_lost = |name: &str| !has(block, name) && !has(asked, name);
-    let top = definitions::all(&lines).into_iter().filter(|one| one.indent == 0);
-    top.into_iter().any(|one| is_name(&one.name) && is_lost(&one.name)) || imports(base) && !imports(block)
+    let mut top = definitions::all(&lines).into_iter().filter(|one| one.indent == 0);
+    top.any(|one| is_name(&one.name) && is_lost(&one.name)) || imports(base) && !imports(block)
+}
+
+/// Whether the block has a line that the file has not.
+pub(super) fn adds(base: &str, block: &str) -> bool {
+    let known: std::collections::HashSet<&str> = base.lines().map(str::trim_end).collect();
+    block.lines().any(|line| !known.contains(line.trim_end()))
 }
 
 fn in_name(c: char) -> bool {
