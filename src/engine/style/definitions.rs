@@ -1,11 +1,20 @@
 //! Where definitions of a text begin and end, judged by their lines alone.
 //!
 //! Owns: the forms in which definitions begin in common languages, and how far they extend, by indentation. It is not a parser: it places a
-//! model's output into a file that was shown to it, in the host's process, in time linear in the text.
+//! model's output into a file that was shown to it, in the host's process, in time linear in the text. Which lines are inside a string over
+//! several lines: `texts.rs`.
 
+mod texts;
+
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
+
+pub(super) use texts::texts;
+
+/// The most lines that a method's arguments take.
+const ARGUMENTS: usize = 30;
 
 /// Lines of a definition: from `lead` (with decorators, attributes and comments above it) up to, and without, `end`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,13 +39,16 @@ static METHOD: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a literal")
 });
 
+/// A static of Rust: elsewhere `static` stands before another word.
+static STATIC: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(?:pub(?:\([^)]*\))?\s+)?static\s+(?:mut\s+|ref\s+)?([A-Z_][A-Z0-9_]*)\s*:").expect("a literal")
+});
+
 /// A top-level assignment, such as a table or an export.
 static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^([A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*)\s*(?::[^=]+)?=(?:[^=>]|$)").expect("a literal")
 });
 
-/// The beginning of a string that may extend over several lines.
-static TEXT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"^[^"'`=]*=[^"'`]*?("""|'''|`)"#).expect("a literal"));
 /// A top-level assignment of a table or an object.
 static TABLE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(?:export\s+)?(?:(?:const|let|var)\s+)?[A-Za-z_$][\w$.]*\s*(?::[^=]+)?=\s*[\[{]").expect("a literal")
@@ -50,6 +62,22 @@ pub(super) fn is_table(line: &str) -> bool {
 /// Columns of indentation; none for a blank line.
 pub(super) fn indent(line: &str) -> Option<usize> {
     (!line.trim().is_empty()).then(|| line.len() - line.trim_start().len())
+}
+
+/// The indentation itself.
+pub(super) fn prefix(line: &str) -> &str {
+    &line[..line.len() - line.trim_start().len()]
+}
+
+/// The lines with another indentation. What is not indented so, such as the text of a string, stays where it is.
+pub(super) fn shifted(lines: &[&str], from: &str, to: &str) -> Vec<String> {
+    let shift = |line: &&str| match line.strip_prefix(from) {
+        _ if from == to => (*line).to_owned(),
+        _ if line.trim().is_empty() => String::new(),
+        Some(rest) => format!("{to}{rest}"),
+        None => (*line).to_owned(),
+    };
+    lines.iter().map(shift).collect()
 }
 
 /// The name whose definition begins in this line, and whether it contains other definitions.
@@ -71,7 +99,7 @@ pub(super) fn named(line: &str) -> Option<(String, bool)> {
             return (!statement).then(|| (name.as_str().to_owned(), holds));
         }
     }
-    let name = METHOD.captures(line)?.get(1)?.as_str().to_owned();
+    let name = STATIC.captures(line).or_else(|| METHOD.captures(line))?.get(1)?.as_str().to_owned();
     let keyword =
         matches!(name.as_str(), "if" | "for" | "while" | "switch" | "catch" | "function" | "return" | "match" | "with");
     (!keyword).then_some((name, false))
@@ -82,18 +110,42 @@ pub(super) fn assigned(line: &str) -> Option<&str> {
     ASSIGNED.captures(line).and_then(|found| found.get(1)).map(|name| name.as_str())
 }
 
-/// All definitions of the text, outer ones before those within them.
-pub(super) fn all(lines: &[&str]) -> Vec<Definition> {
-    // Lines within a multi-line string are not definitions.
-    let mut text = 0;
-    let found = lines.iter().enumerate().filter_map(|(at, line)| {
-        if at < text {
+/// The same for a line of a text: a method's arguments may stand on lines of their own.
+fn named_at(lines: &[&str], at: usize) -> Option<(String, bool)> {
+    named(lines[at]).or_else(|| named(&with_arguments(lines, at)?))
+}
+
+/// A method's first line, joined with the lines of its arguments.
+fn with_arguments(lines: &[&str], at: usize) -> Option<String> {
+    let own = indent(lines[at]).filter(|_| lines[at].trim_end().ends_with('('))?;
+    let behind = lines[at + 1..].iter().take(ARGUMENTS).position(|line| indent(line) == Some(own))?;
+    let rest = &lines[at + 1..at + 2 + behind];
+    let is_closed = rest.last().is_some_and(|line| line.trim_start().starts_with(')'));
+    is_closed.then(|| lines[at].to_owned() + &rest.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" "))
+}
+
+/// Methods that stand at the beginning of their lines, where no language has them: name and lines.
+pub(super) fn bare_methods(lines: &[&str]) -> Vec<(String, Range<usize>)> {
+    let texts = texts(lines);
+    let found = (0..lines.len()).filter_map(|at| {
+        let is_other = || named_at(lines, at).is_some() || assigned(lines[at]).is_some();
+        if texts[at] || indent(lines[at]) != Some(0) || is_other() {
             return None;
         }
-        let (name, holds) = named(line).or_else(|| Some((assigned(line)?.to_owned(), false)))?;
+        let head = with_arguments(lines, at).unwrap_or_else(|| lines[at].to_owned());
+        let (name, _) = named(&format!(" {head}"))?;
+        Some((name, lead(lines, at, 0)..end(lines, &texts, at, 0)))
+    });
+    found.collect()
+}
+
+/// All definitions of the text, outer ones before those within them.
+pub(super) fn all(lines: &[&str]) -> Vec<Definition> {
+    let texts = texts(lines);
+    let found = lines.iter().enumerate().filter(|(at, _)| !texts[*at]).filter_map(|(at, line)| {
+        let (name, holds) = named_at(lines, at).or_else(|| Some((assigned(line)?.to_owned(), false)))?;
         let indent = indent(line)?;
-        text = text_end(lines, at).unwrap_or(text);
-        let end = if at < text { text } else { end(lines, at, indent) };
+        let end = end(lines, &texts, at, indent);
         Some(Definition { name, holds, lead: lead(lines, at, indent), first: at, end, indent })
     });
     let mut all: Vec<Definition> = found.collect();
@@ -106,44 +158,37 @@ pub(super) fn all(lines: &[&str]) -> Vec<Definition> {
     all
 }
 
-/// The line after a multi-line string that begins in this line.
-fn text_end(lines: &[&str], at: usize) -> Option<usize> {
-    let mark = TEXT.captures(lines[at])?.get(1)?.as_str();
-    if lines[at].matches(mark).count() % 2 == 0 {
-        return None;
-    }
-    let last = lines[at + 1..].iter().position(|line| line.contains(mark))?;
-    Some(at + last + 2)
-}
-
 fn lead(lines: &[&str], at: usize, own: usize) -> usize {
     let above = |line: &&str| {
         let text = line.trim_start();
         let marks = ["@", "#[", "///", "//", "/**", "* ", "*/", "# "];
         indent(line).is_some_and(|deep| deep == own || (text.starts_with('*') && deep == own + 1))
-            && (text.trim_end() == "*" || marks.iter().any(|mark| text.starts_with(mark)))
+            && (marks.iter().any(|mark| text.starts_with(mark)) || ["*", "#"].contains(&text.trim_end()))
     };
     at - lines[..at].iter().rev().take_while(|line| above(line)).count()
 }
 
-/// The line after the definition's last: it continues while lines are indented deeper, or close what was opened.
-fn end(lines: &[&str], at: usize, own: usize) -> usize {
-    let (mut last, mut header, mut bounds) = (at, true, false);
+/// The line after the definition's last: it continues while lines are indented deeper, are inside a string, or close what was opened.
+fn end(lines: &[&str], texts: &[bool], at: usize, own: usize) -> usize {
+    let ends_header = |line: &str| line.trim_end().ends_with(['{', ':', ';', '}']);
+    let mut last = at;
+    let mut header = !ends_header(lines[at]);
     for (line, text) in lines.iter().enumerate().skip(at + 1) {
+        if texts[line] {
+            last = line;
+            continue;
+        }
         let Some(deep) = indent(text) else { continue };
         let word = text.trim_start();
         let closes = deep == own && word.starts_with(['}', ')', ']']);
-        // Rust's bounds on lines of their own belong to the header.
-        let clause = deep == own && (word == "where" || word.starts_with("where "));
-        bounds |= clause;
+        let bounds = word.trim_end() == "where" || (word.starts_with("where ") && word.contains(':'));
         // A header over several lines is closed before the body begins.
-        let opens = clause || deep == own && (header || bounds) && word.starts_with('{');
+        let opens = deep == own && header && (word.starts_with('{') || bounds);
         if deep <= own && !closes && !opens {
             break;
         }
-        bounds &= !word.starts_with('{');
         last = line;
-        header &= closes && !word.starts_with('}');
+        header &= !ends_header(text);
         if closes && word.starts_with('}') {
             break;
         }
@@ -184,5 +229,23 @@ mod tests {
             "class Text {\n  /**\n   * Wraps.\n   *\n   * @param {string} text\n   */\n  wrap(text) {\n  }\n}\n";
         assert_eq!(seen(documented)[1], ("wrap".into(), 1, 6, 8));
         assert_eq!(seen("module.exports = {\n  a,\n};\nif (a == b) {\n}\n"), [("module.exports".into(), 0, 0, 3)]);
+    }
+
+    #[test]
+    fn a_text_over_several_lines_and_a_where_clause_end_nothing() {
+        let script = "function help() {\n  return `\nUsage: x\nfunction no() {\n`;\n}\n\nfunction b() {\n}\n";
+        assert_eq!(seen(script), [("help".into(), 0, 0, 6), ("b".into(), 7, 7, 9)]);
+        let python = "def usage():\n    return \"\"\"\nusage: x\n\"\"\"\n\n\ndef b():\n    pass\n";
+        assert_eq!(seen(python), [("usage".into(), 0, 0, 4), ("b".into(), 6, 6, 8)]);
+        let rust = "pub fn f<T>(x: T) -> u8\nwhere\n    T: Into<u8>,\n{\n    x.into()\n}\n\nstatic MAX: u8 = 1;\n";
+        assert_eq!(seen(rust), [("f".into(), 0, 0, 6), ("MAX".into(), 7, 7, 8)]);
+    }
+
+    #[test]
+    fn a_comment_with_an_empty_line_and_arguments_over_several_lines_belong_to_the_method() {
+        let script = "class A {\n  /**\n   * Goes.\n   *\n   * @param {string} a\n   */\n  async go(\n    a,\n    b\n  ) {\n    return 1;\n  }\n}\n";
+        assert_eq!(seen(script), [("A".into(), 0, 0, 13), ("go".into(), 1, 6, 12)]);
+        let bare = bare_methods(&["go(a) {", "  if (a) {", "  }", "}", "if (b) {", "}", "describe(1);"]);
+        assert_eq!(bare, [("go".to_owned(), 0..4)]);
     }
 }
