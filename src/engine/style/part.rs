@@ -1,13 +1,19 @@
 //! Puts definitions of an answer into the file that was shown.
 //!
-//! Owns: which definition of the file each of them replaces, new imports and new definitions, and indentation. Nothing is placed without
-//! certainty. Tests: `part_tests.rs`.
+//! Owns: which definition of the file each of them replaces, new definitions, and indentation. New fields of a class: `fields.rs`; what stands
+//! outside of definitions: `loose.rs`. Nothing is placed without certainty. Tests: `part_tests.rs`.
 
+mod fields;
+mod lists;
+mod loose;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::definitions::{Definition, all, assigned, indent, is_table, named};
+use super::definitions::{Definition, all, assigned, bare_methods, is_table, named, prefix, shifted, texts};
 
 /// The form of a method, and of nothing else.
 static METHOD: LazyLock<Regex> =
@@ -52,30 +58,51 @@ pub(super) fn omits(text: &str, file: &str) -> bool {
     comments.any(|line| marks(line) && !file.lines().any(|known| known.trim() == line))
 }
 
-/// `file` with the definitions of `block` in their places; none if the block has no definition, or one without a certain place. `seen`: the
-/// definitions that the model was shown; of two with the same name the shown one is meant.
+/// `file` with the definitions of `block` in their places; none if the block has no definition, or something without a certain place. `seen`:
+/// the definitions that the model was shown; of two with the same name the shown one is meant.
 pub(super) fn placed(file: &str, block: &str, seen: &DefinitionHeads) -> Option<String> {
-    let given: Vec<&str> = block.lines().collect();
+    let lines: Vec<&str> = file.lines().collect();
+    let known = all(&lines);
+    let given = with_methods_indented(&block.lines().collect::<Vec<_>>(), &lines, &known);
+    let given: Vec<&str> = given.iter().map(String::as_str).collect();
     let pieces = all(&given);
-    let mut text: Vec<String> = file.lines().map(str::to_owned).collect();
-    let head = match outermost(&pieces).as_slice() {
-        // A block of imports only.
-        [] if given.iter().all(|line| line.trim().is_empty() || imports(line)) => given.as_slice(),
-        [] => return None,
-        outer => {
-            let mut target = Target { text, given: &given, pieces: &pieces, seen, after: None, left: MOST };
-            for piece in outer {
-                target.place(piece, None)?;
-            }
-            // The block has only variables of an example.
-            target.after?;
-            text = target.text;
-            &given[..outer[0].lead]
-        }
-    };
-    import(&mut text, head);
+    let outer = outermost(&pieces);
+    if outer.is_empty() && !loose::is_all(&given) {
+        return None;
+    }
+    let text = lines.iter().map(|line| (*line).to_owned()).collect();
+    let mut target = Target { text, given: &given, pieces: &pieces, seen, spots: Vec::new(), left: MOST };
+    // New definitions stand beside those that the file has.
+    let names: BTreeSet<&str> = known.iter().map(|one| one.name.as_str()).collect();
+    let (old, new): (Vec<&Definition>, Vec<&Definition>) =
+        outer.iter().copied().partition(|piece| names.contains(piece.name.as_str()));
+    for piece in old.into_iter().chain(new) {
+        target.place(piece, None)?;
+    }
+    // The block has only variables of an example.
+    if target.spots.is_empty() && !outer.is_empty() {
+        return None;
+    }
+    let mut text = target.text;
+    loose::place(&mut text, &given, &outer)?;
     let out = text.join("\n") + "\n";
     (out.trim_end() != file.trim_end()).then_some(out)
+}
+
+/// The block's lines: methods at the beginning of their lines stand as deep as the file's if it has one of them.
+fn with_methods_indented(given: &[&str], file: &[&str], known: &[Definition]) -> Vec<String> {
+    let mut lines: Vec<String> = given.iter().map(|line| (*line).to_owned()).collect();
+    let methods = bare_methods(given);
+    let own = methods.iter().find_map(|(name, _)| known.iter().find(|one| one.indent > 0 && one.name == *name));
+    let Some(own) = own else { return lines };
+    let texts = texts(given);
+    let prefix = prefix(file[own.first]);
+    for at in methods.into_iter().flat_map(|(_, range)| range) {
+        if !texts[at] && !lines[at].trim().is_empty() && lines[at] == given[at] {
+            lines[at].insert_str(0, prefix);
+        }
+    }
+    lines
 }
 
 /// First lines of the definitions that were shown.
@@ -110,6 +137,15 @@ fn outermost(pieces: &[Definition]) -> Vec<&Definition> {
     outer.collect()
 }
 
+/// Where a definition of the block stands in the file.
+struct Spot {
+    /// Its first line in the block.
+    piece: usize,
+    lead: usize,
+    end: usize,
+    indent: String,
+}
+
 /// The file with its changes so far.
 struct Target<'a> {
     text: Vec<String>,
@@ -117,8 +153,8 @@ struct Target<'a> {
     /// All definitions of the block.
     pieces: &'a [Definition],
     seen: &'a DefinitionHeads,
-    /// The line after what was placed last, and its indentation: new definitions follow there.
-    after: Option<(usize, usize)>,
+    /// Where definitions of the block were placed: new ones stand beside them.
+    spots: Vec<Spot>,
     /// How many more may be placed.
     left: usize,
 }
@@ -137,12 +173,55 @@ impl Target<'_> {
             [only] => self.replace(piece, only, &known),
             _ if self.is_example(piece) => Some(()),
             [] => self.add(piece, &known, outer.last().copied()),
-            several => {
-                let mut shown = several.iter().filter(|one| self.seen.0.contains(&self.text[one.first]));
-                let (first, second) = (shown.next()?, shown.next());
-                second.is_none().then(|| self.replace(piece, first, &known))?
+            several => match self.meant(piece, several, &known) {
+                Some(one) => self.replace(piece, one, &known),
+                // What is within it may have one place in all of that name.
+                None if piece.holds && several.iter().all(|one| one.holds) => self.within(piece, None, &known),
+                None => None,
+            },
+        }
+    }
+
+    /// Which of several with the same name is meant: the only one that was shown, or the one that begins alike.
+    fn meant<'b>(
+        &self,
+        piece: &Definition,
+        several: &[&'b Definition],
+        known: &[Definition],
+    ) -> Option<&'b Definition> {
+        let shown = several.iter().copied().filter(|one| self.seen.0.contains(&self.text[one.first]));
+        let mut likely: Vec<&Definition> = shown.collect();
+        if let [only] = likely.as_slice() {
+            return Some(*only);
+        }
+        let holder = |one: &Definition| known.iter().rposition(|it| it.holds && is_within(one, it));
+        let are_siblings = several.iter().all(|one| holder(one).is_some() && holder(one) == holder(several[0]));
+        if likely.is_empty() && are_siblings {
+            likely = several.to_vec();
+        }
+        let text: Vec<&str> = self.text.iter().map(String::as_str).collect();
+        let own = beginning(self.given, piece);
+        let only = |fits: &dyn Fn(&(String, String)) -> bool| {
+            let mut found = likely.iter().copied().filter(|one| fits(&beginning(&text, one)));
+            found.next().filter(|_| found.next().is_none())
+        };
+        only(&|one: &(String, String)| *one == own)
+            .or_else(|| only(&|one: &(String, String)| !own.0.is_empty() && one.0 == own.0))
+            .or_else(|| only(&|one: &(String, String)| own.0.is_empty() && one.1 == own.1))
+    }
+
+    /// Puts lines in place of others; what was placed before moves with them.
+    fn splice(&mut self, range: Range<usize>, lines: Vec<String>) {
+        let moved = |at: usize| at + lines.len() - range.len();
+        for spot in &mut self.spots {
+            if spot.lead >= range.end {
+                spot.lead = moved(spot.lead);
+            }
+            if spot.end > range.start && spot.end >= range.end {
+                spot.end = moved(spot.end);
             }
         }
+        self.text.splice(range, lines);
     }
 
     /// Replaces this definition; none if something of it would be lost.
@@ -157,7 +236,7 @@ impl Target<'_> {
         let (new, before) = (self.given[piece.first..piece.end].join("\n"), self.text[old.first..old.end].join("\n"));
         let is_cut = omits(&new, &before);
         if (piece.holds || old.holds) && (!is_whole || is_cut) {
-            return self.within(piece);
+            return self.within(piece, Some(old), known);
         }
         // Entries of a table may have been left out.
         let written = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count();
@@ -172,18 +251,19 @@ impl Target<'_> {
         if let Some(last) = lines.last_mut().filter(|last| is_inner && before.ends_with(',') && !last.ends_with(',')) {
             last.push(',');
         }
-        self.after = Some((from + lines.len(), old.indent));
-        self.text.splice(from..old.end, lines);
+        let indent = prefix(&self.text[old.first]).to_owned();
+        let end = from + lines.len();
+        self.splice(from..old.end, lines);
+        self.spots.push(Spot { piece: piece.first, lead: old.lead, end, indent });
         Some(())
     }
 
     /// The lines that replace `old`, and where they begin: comments and decorators that were not returned are kept.
     fn over(&self, piece: &Definition, old: &Definition) -> (usize, Vec<String>) {
-        let decorated = |line: &str| line.trim_start().starts_with('@') || line.trim_start().starts_with("#[");
         let lead = &self.text[old.lead..old.first];
-        let mut lines = self.given(piece, old.indent, &lead.join("\n"));
+        let mut lines = self.given(piece, prefix(&self.text[old.first]), &lead.join("\n"));
         let above = lines.len() - (piece.end - piece.first);
-        let loses_one = lead.iter().any(|line| decorated(line)) && !lines[..above].iter().any(|line| decorated(line));
+        let loses_one = lead.iter().any(|line| decorates(line)) && !lines[..above].iter().any(|line| decorates(line));
         if loses_one {
             lines.drain(..above);
         }
@@ -192,7 +272,7 @@ impl Target<'_> {
 
     /// The definition's lines at this indentation; of the lines above it those that are not in `known` and do not say that something was
     /// omitted.
-    fn given(&self, piece: &Definition, deep: usize, known: &str) -> Vec<String> {
+    fn given(&self, piece: &Definition, indent: &str, known: &str) -> Vec<String> {
         // A path above the first definition is not a comment of it.
         let is_path = |at: usize, line: &str| {
             let text = line.trim().trim_start_matches(['#', '/']).trim();
@@ -202,7 +282,7 @@ impl Target<'_> {
         let above = self.given[piece.lead..piece.first].iter().enumerate();
         let above = above.filter(|(at, line)| !omits(line, known) && !is_path(*at, line)).map(|(_, line)| line);
         let lines: Vec<&str> = above.chain(&self.given[piece.first..piece.end]).copied().collect();
-        shifted(&lines, piece.indent, deep)
+        shifted(&lines, prefix(self.given[piece.first]), indent)
     }
 
     fn is_variable(&self, piece: &Definition) -> bool {
@@ -227,41 +307,74 @@ impl Target<'_> {
         !says(head) && body.iter().any(|line| says(line)) && !body.iter().any(|line| assigns(line))
     }
 
-    /// Adds a new definition: a method after the last of its container, or after what was placed before it; anything else at the end, or
-    /// after that.
+    /// Adds a new definition: a method after the last of its container, or beside what was given before or after it; anything else at the
+    /// end, or beside that.
     fn add(&mut self, piece: &Definition, known: &[Definition], container: Option<&Definition>) -> Option<()> {
         if omits(&self.given[piece.first..piece.end].join("\n"), "") {
             return None;
         }
         let is_method = piece.indent > 0 || METHOD.is_match(self.given[piece.first]);
         let holders = || known.iter().filter(|one| one.holds && known.iter().any(|it| is_within(it, one)));
-        let place = match (container, self.after) {
-            // In an object it would need a comma before it.
-            (Some(container), _) if is_table(&self.text[container.first]) => return None,
-            (Some(container), _) => last_within(container, known)?,
-            (None, Some((at, deep))) if is_method && deep > 0 => (at, deep),
-            (None, _) if is_method => {
-                let (mut all, first) = (holders(), holders().next()?);
-                all.nth(1).is_none().then(|| last_within(first, known))??
-            }
-            (None, Some((at, 0))) => (at, 0),
-            (None, _) => (behind(known).unwrap_or(self.text.len()), 0),
+        let behind_last = |container: &Definition| {
+            let last = last_within(container, known)?;
+            Some((last.end, prefix(&self.text[last.first]).to_owned(), false))
         };
-        let (at, deep) = place;
-        let mut new = vec![String::new()];
-        new.extend(self.given(piece, deep, ""));
-        self.after = Some((at + new.len(), deep));
-        self.text.splice(at..at, new);
+        let place = match container {
+            // In an object it would need a comma before it.
+            Some(container) if is_table(&self.text[container.first]) => return None,
+            Some(container) => behind_last(container)?,
+            None => match self.beside(piece, is_method) {
+                Some(place) => place,
+                None if is_method => {
+                    let (mut all, first) = (holders(), holders().next()?);
+                    all.nth(1).is_none().then(|| behind_last(first))??
+                }
+                None => (behind(known).unwrap_or(self.text.len()), String::new(), false),
+            },
+        };
+        let (at, indent, is_before) = place;
+        let mut new = self.given(piece, &indent, "");
+        let lead = if is_before { at } else { at + 1 };
+        let end = lead + new.len();
+        new.insert(if is_before { new.len() } else { 0 }, String::new());
+        self.splice(at..at, new);
+        self.spots.push(Spot { piece: piece.first, lead, end, indent });
         Some(())
     }
 
-    /// Places the definitions within a container that was returned in part.
-    fn within(&mut self, piece: &Definition) -> Option<()> {
+    /// Where a new definition stands beside the one that was given before it, or else after it: the line, its indentation, and whether it
+    /// comes before that one.
+    fn beside(&self, piece: &Definition, is_method: bool) -> Option<(usize, String, bool)> {
+        let fits = || self.spots.iter().filter(move |spot| spot.indent.is_empty() != is_method);
+        let before = fits().filter(|spot| spot.piece < piece.first).max_by_key(|spot| spot.piece);
+        let after = fits().filter(|spot| spot.piece > piece.first).min_by_key(|spot| spot.piece);
+        let behind = before.map(|spot| (spot.end, spot.indent.clone(), false));
+        behind.or_else(|| after.map(|spot| (spot.lead, spot.indent.clone(), true)))
+    }
+
+    /// Places the definitions within a container that was returned in part, and its new fields. `old`: the file's, if there is one only.
+    fn within(&mut self, piece: &Definition, old: Option<&Definition>, known: &[Definition]) -> Option<()> {
         let inner: Vec<Definition> =
             self.pieces.iter().filter(|one| is_within(one, piece) && !one.holds).cloned().collect();
         let inner = outermost(&inner);
-        if inner.is_empty() {
-            return None;
+        let (first, after) = inner.split_first()?;
+        let is_inner = |at: usize| after.iter().any(|one| (one.lead..one.end).contains(&at));
+        let rest = (first.end..piece.end).filter(|at| !is_inner(*at)).map(|at| self.given[at]);
+        let (head, rest) = (&self.given[piece.first..first.lead], rest.collect());
+        let part = fields::Part { head, rest, inner: self.given[first.first] };
+        let same = known.iter().filter(|one| one.holds && one.name == piece.name).map(|one| one.first..one.end);
+        let lines: Vec<&str> = same.flat_map(|range| self.text[range].iter()).map(String::as_str).collect();
+        let old = old.and_then(|old| {
+            let inner = known.iter().find(|one| is_within(one, old))?;
+            Some((old.first..inner.lead, inner.first))
+        });
+        let head = old.clone().map(|(range, inner)| fields::Head {
+            lines: self.text[range].iter().map(String::as_str).collect(),
+            inner: &self.text[inner],
+        });
+        let new = part.merged(&lines, head)?;
+        if let Some((range, _)) = old {
+            self.splice(range, new);
         }
         inner.into_iter().try_for_each(|one| self.place(one, Some(&piece.name)))
     }
@@ -281,61 +394,27 @@ fn behind(known: &[Definition]) -> Option<usize> {
     known.iter().filter(own).map(|one| one.end).max()
 }
 
-/// The line after the container's last definition, and its indentation.
-fn last_within(container: &Definition, known: &[Definition]) -> Option<(usize, usize)> {
-    let inner = known.iter().filter(|one| is_within(one, container));
-    let least = inner.clone().map(|one| one.indent).min()?;
-    inner.filter(|one| one.indent == least).map(|one| (one.end, least)).max()
+/// The container's last definition, not counting those within others.
+fn last_within<'a>(container: &Definition, known: &'a [Definition]) -> Option<&'a Definition> {
+    let inner = || known.iter().filter(|one| is_within(one, container));
+    let least = inner().map(|one| one.indent).min()?;
+    inner().filter(|one| one.indent == least).max_by_key(|one| one.end)
 }
 
-fn shifted(lines: &[&str], from: usize, to: usize) -> Vec<String> {
-    let shift = |line: &&str| match indent(line) {
-        None => String::new(),
-        Some(deep) => format!("{}{}", " ".repeat((deep + to).saturating_sub(from)), line.trim_start()),
-    };
-    if from == to { lines.iter().map(|line| (*line).to_owned()).collect() } else { lines.iter().map(shift).collect() }
+fn decorates(line: &str) -> bool {
+    line.trim_start().starts_with('@') || line.trim_start().starts_with("#[")
+}
+
+/// How a definition begins: its decorators, and its first line.
+fn beginning(lines: &[&str], one: &Definition) -> (String, String) {
+    let above = lines[one.lead..one.first].iter().filter(|line| decorates(line)).map(|line| line.trim());
+    (above.collect::<Vec<_>>().join("\n"), lines[one.first].trim().to_owned())
 }
 
 /// Whether a line is an import.
 pub(super) fn imports(line: &str) -> bool {
     ["import ", "from ", "use ", "const {", "#include"].iter().any(|word| line.starts_with(word))
         && named(line).is_none_or(|_| line.contains("require("))
-}
-
-/// Adds the imports of `head` that the file lacks, after its own.
-fn import(text: &mut Vec<String>, head: &[&str]) {
-    // An import over several lines would be cut.
-    let is_open = |line: &str| line.matches(['(', '{']).count() > line.matches([')', '}']).count();
-    for line in head.iter().filter(|line| imports(line) && !is_open(line)) {
-        if text.iter().any(|known| known.trim_end() == line.trim_end()) {
-            continue;
-        }
-        let last = text.iter().rposition(|known| imports(known));
-        let at = last.map_or_else(
-            || beginning(text),
-            |last| match is_open(&text[last]) {
-                true => text[last..]
-                    .iter()
-                    .position(|line| line.starts_with([')', '}']))
-                    .map_or(last + 1, |end| last + end + 1),
-                false => last + 1,
-            },
-        );
-        text.insert(at, (*line).to_owned());
-    }
-}
-
-/// The first line at which an import may be placed: after what must come first, and comments about the whole file.
-fn beginning(text: &[String]) -> usize {
-    let first = ["#!", "# ", "//!", "// ", "/*", " *", "'use strict'", "\"use strict\"", "package "];
-    let at = text.iter().take_while(|line| first.iter().any(|word| line.starts_with(word))).count();
-    let Some(mark) = ["\"\"\"", "'''"].into_iter().find(|mark| text.get(at).is_some_and(|line| line.starts_with(mark)))
-    else {
-        return at;
-    };
-    let is_one = text[at].matches(mark).count() > 1;
-    let end = text[at + 1..].iter().position(|line| line.contains(mark));
-    if is_one { at + 1 } else { end.map_or(at, |end| at + end + 2) }
 }
 
 #[cfg(test)]

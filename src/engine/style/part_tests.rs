@@ -268,3 +268,141 @@ fn the_usual_comments_in_place_of_code_are_known() {
         assert!(!omits(&format!("def one():\n{own}\n"), FILE), "{own}");
     }
 }
+
+/// Without a list of what was shown.
+fn put(file: &str, block: &str) -> Option<String> {
+    placed(file, block, &DefinitionHeads::default())
+}
+
+#[test]
+fn a_comment_with_an_empty_line_is_kept_whole() {
+    let file = "class Help {\n  wrap(text) {\n    return text;\n  }\n}\n";
+    let block =
+        "  /**\n   * Wraps.\n   *\n   * @param {string} text\n   */\n  wrap(text) {\n    return text.trim();\n  }\n";
+    assert_eq!(put(file, block).unwrap(), format!("class Help {{\n{block}}}\n"));
+}
+
+#[test]
+fn a_new_method_before_a_changed_one_stands_before_it() {
+    let file = "struct A;\n\nimpl A {\n    /// One.\n    fn one(&self) -> u8 {\n        1\n    }\n}\n\nimpl Default for A {\n    fn default() -> A {\n        A\n    }\n}\n";
+    let (two, one) = ("fn two(&self) -> u8 {\n    2\n}\n", "fn one(&self) -> u8 {\n    self.two()\n}\n");
+    let wanted = file.replace("    /// One.\n", "    fn two(&self) -> u8 {\n        2\n    }\n\n    /// One.\n");
+    assert_eq!(put(file, &format!("{two}\n{one}")).unwrap(), wanted.replace("        1\n", "        self.two()\n"));
+    let python = "class A:\n    def a(self):\n        return 1\n\nclass B:\n    def b(self):\n        return 1\n";
+    let block = "    def _h(self):\n        return 3\n\n    def b(self):\n        return self._h()\n";
+    let wanted = python.replace("    def b(self):\n        return 1\n", block);
+    assert_eq!(put(python, block).unwrap(), wanted);
+}
+
+#[test]
+fn of_a_property_and_its_setter_the_one_that_begins_alike_is_meant() {
+    let file = "class A:\n    @property\n    def size(self):\n        return self._s\n\n    @size.setter\n    def size(self, v):\n        self._s = v\n";
+    let block = "    @size.setter\n    def size(self, v):\n        self._s = int(v)\n";
+    let wanted = file.replace("_s = v", "_s = int(v)");
+    assert_eq!(put(file, block).as_ref(), Some(&wanted));
+    assert_eq!(placed(file, block, &DefinitionHeads::of(file, &[(1, 8)])), Some(wanted));
+    let script = "class A {\n  get x() {\n    return 1;\n  }\n  set x(a) {\n    this.a = a;\n  }\n}\n";
+    let out = put(script, "  get x() {\n    return 2;\n  }\n");
+    assert_eq!(out.unwrap(), script.replace("return 1", "return 2"));
+}
+
+#[test]
+fn what_is_given_within_one_of_two_containers_with_one_name_is_found_in_either() {
+    let file = "impl A {\n    fn new() -> A {\n        A\n    }\n}\n\nimpl A {\n    fn go(&self) -> u8 {\n        1\n    }\n}\n";
+    let block = "impl A {\n    fn go(&self) -> u8 {\n        2\n    }\n}\n";
+    let wanted = file.replace("        1\n", "        2\n");
+    assert_eq!(put(file, block).as_ref(), Some(&wanted));
+    assert_eq!(placed(file, block, &DefinitionHeads::of(file, &[(7, 11)])), Some(wanted));
+}
+
+#[test]
+fn a_definition_is_replaced_up_to_its_end() {
+    let rust = "fn f<T>(x: T) -> u8\nwhere\n    T: Into<u8>,\n{\n    x.into()\n}\n";
+    let block = "fn f<T: Into<u8>>(x: T) -> u8 {\n    x.into() + 1\n}\n";
+    assert_eq!(put(rust, block).unwrap(), block);
+    let script = "function help() {\n  return `\nUsage: x\n  a\n`;\n}\n\nfunction b() {\n}\n";
+    let out = put(script, "function help() {\n  return `\nUsage: y\n  a\n`;\n}\n");
+    assert_eq!(out.unwrap(), script.replace("Usage: x", "Usage: y"));
+    let python = "def usage():\n    return \"\"\"\nusage: x\n\"\"\"\n\n\ndef b():\n    pass\n";
+    let out = put(python, "def usage():\n    return \"\"\"\nusage: y\n\"\"\"\n");
+    assert_eq!(out.unwrap(), python.replace("usage: x", "usage: y"));
+}
+
+#[test]
+fn tabs_stay_tabs() {
+    let file = "class A:\n\tdef f(self):\n\t\treturn 1\n\n\tdef g(self):\n\t\treturn 1\n";
+    let out = put(file, "def f(self):\n\tif self:\n\t\treturn 2\n").unwrap();
+    assert_eq!(out, file.replacen("\t\treturn 1\n", "\t\tif self:\n\t\t\treturn 2\n", 1));
+    let out = put(file, "class A:\n    def f(self):\n        return 2\n").unwrap();
+    assert!(out.starts_with("class A:\n\tdef f(self):\n\t") && out.contains("return 2\n\n\tdef g"), "{out}");
+}
+
+#[test]
+fn new_fields_of_a_class_stand_before_its_methods_or_the_answer_is_not_placed() {
+    let script = "class A {\n  constructor() {\n    this.a = 1;\n  }\n  size() {\n    return 1;\n  }\n  more() {\n    return 1;\n  }\n}\n";
+    let block = "class A {\n  #cache = new Map();\n\n  size() {\n    return this.#cache.size;\n  }\n}\n";
+    let wanted = script.replace("class A {\n", "class A {\n  #cache = new Map();\n\n").replacen(
+        "return 1",
+        "return this.#cache.size",
+        1,
+    );
+    assert_eq!(put(script, block).unwrap(), wanted);
+    let block = "class Bag:\n    size = 3\n    retries: int = 3\n\n    def count(self):\n        return self.retries\n";
+    let wanted =
+        FILE.replace("size = 2\n", "size = 3\n    retries: int = 3\n").replace("return 0", "return self.retries");
+    assert_eq!(put(FILE, block).unwrap(), wanted);
+    let late = "class Bag:\n    def count(self):\n        return 5\n\n    size = property(count)\n";
+    assert_eq!(put(FILE, late), None, "where it belongs is not sure");
+}
+
+#[test]
+fn methods_without_indentation_and_with_arguments_over_several_lines_are_placed() {
+    let file =
+        "class A {\n  size() {\n    return 1;\n  }\n\n  async go(\n    a,\n    b\n  ) {\n    return 1;\n  }\n}\n";
+    let out = put(file, "size() {\n  return 2;\n}\n").unwrap();
+    assert_eq!(out, file.replacen("return 1", "return 2", 1));
+    let go = "async go(\n  a,\n  c\n) {\n  return c;\n}\n";
+    let wanted = file.replace("    b\n", "    c\n").replace("  ) {\n    return 1;", "  ) {\n    return c;");
+    assert_eq!(put(file, go).unwrap(), wanted);
+    let both = put(file, "size() {\n  return this.other();\n}\n\n// Other.\nother() {\n  return 2;\n}\n").unwrap();
+    assert!(
+        both.contains("    return this.other();\n  }\n\n  // Other.\n  other() {\n    return 2;\n  }\n\n  async go("),
+        "{both}"
+    );
+    assert_eq!(put(file, "function b() {\n}\n\nunknown() {\n  return 2;\n}\n"), None, "it would be lost");
+}
+
+#[test]
+fn an_import_of_more_names_takes_the_place_of_the_one_of_fewer() {
+    let with = |file: &str, block: &str| put(&format!("{file}\nf();\n"), block).map(|out| out.replace("\nf();\n", ""));
+    let same = |file: &str, block: &str| assert_eq!(with(file, block).as_deref(), Some(block));
+    same("const { a } = require('x');\n", "const { a, b } = require('x');\n");
+    same("import { a } from 'x';\n", "import c, { a, b } from \"x\";\n");
+    same("from x import a\n", "from x import (\n    a,\n    b,\n)\n");
+    same("export { a };\n", "export { a, b };\n");
+    let out = with("const { a, c } = require('x');\n", "const { a, b } = require('x');\n");
+    assert_eq!(out.unwrap(), "const { a, c } = require('x');\nconst { b } = require('x');\n");
+    let out = with("use c::HashMap;\n", "use c::{HashMap, HashSet, fmt::{self, Write}};\n");
+    assert_eq!(out.unwrap(), "use c::HashMap;\nuse c::HashSet;\nuse c::fmt;\nuse c::fmt::Write;\n");
+    assert_eq!(with("use c::{HashMap, HashSet};\n", "use c::HashMap;\n"), None, "it is there");
+}
+
+#[test]
+fn what_stands_between_and_above_definitions_is_not_lost() {
+    let python = "import os\n\ndef f():\n    return 1\n";
+    let attempt = "try:\n    import json\nexcept ImportError:\n    json = None\n";
+    let out = put(python, &format!("{attempt}\ndef f():\n    return json\n")).unwrap();
+    assert_eq!(out, format!("import os\n{attempt}\ndef f():\n    return json\n"));
+    let script = "const fs = require('fs');\n\nfunction a() {\n  return 1;\n}\n";
+    let block =
+        "const fs = require('fs');\nconst { join } = require('path');\n\nfunction a() {\n  return join('a', 'b');\n}\n";
+    assert_eq!(put(script, block).unwrap(), block);
+    let block = "function a() {\n  return 2;\n}\n\nexport { a };\n";
+    assert_eq!(put(script, block).unwrap(), format!("const fs = require('fs');\n\n{block}"));
+    let rust = "fn a() -> u8 {\n    1\n}\n";
+    let block = "pub use b::c;\n\nstatic MAX: u8 = 5;\n\nfn a() -> u8 {\n    MAX\n}\n";
+    assert_eq!(put(rust, block).unwrap(), block.replacen("\n\n", "\n", 1));
+    assert_eq!(put(rust, "macro_rules! m {\n    () => {};\n}\n\nfn a() -> u8 {\n    m!()\n}\n"), None);
+    let example = "def f():\n    return 2\n\nfrom module import f\nprint(f())\n";
+    assert_eq!(put(python, example).unwrap(), python.replace('1', "2"), "the file does not import itself");
+}
