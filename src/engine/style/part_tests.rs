@@ -399,6 +399,8 @@ fn what_stands_between_and_above_definitions_is_not_lost() {
     assert_eq!(put(script, block).unwrap(), block);
     let block = "function a() {\n  return 2;\n}\n\nexport { a };\n";
     assert_eq!(put(script, block).unwrap(), format!("const fs = require('fs');\n\n{block}"));
+    let example = format!("{block}\ntest('a', function () {{\n  a();\n}});\n");
+    assert_eq!(put(script, &example), put(script, block));
     let rust = "fn a() -> u8 {\n    1\n}\n";
     let block = "pub use b::c;\n\nstatic MAX: u8 = 5;\n\nfn a() -> u8 {\n    MAX\n}\n";
     assert_eq!(put(rust, block).unwrap(), block.replacen("\n\n", "\n", 1));

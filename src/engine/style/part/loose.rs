@@ -47,16 +47,18 @@ pub(super) fn place(text: &mut Vec<String>, given: &[&str], outer: &[&Definition
     if ranges.len() > MOST || loose.iter().enumerate().any(is_lost) {
         return None;
     }
-    let own = all(&file).into_iter().filter(|one| one.indent == 0).map(|one| one.name).collect();
+    let own: BTreeSet<String> = all(&file).into_iter().filter(|one| one.indent == 0).map(|one| one.name).collect();
     for range in ranges {
         add(text, &loose[range], &own);
     }
     Some(())
 }
 
-/// Whether a method begins in this line, though it is not indented.
+/// Whether a method begins in this line, though it is not indented. A test that is given as an example is a call with a text or a function.
 fn is_method(line: &str) -> bool {
-    indent(line) == Some(0) && named(line).is_none() && named(&format!(" {line}")).is_some()
+    let arguments = line.split_once('(').map_or("", |(_, rest)| rest);
+    let is_call = arguments.starts_with(['\'', '"', '`']) || arguments.contains("function");
+    !is_call && indent(line) == Some(0) && named(line).is_none() && named(&format!(" {line}")).is_some()
 }
 
 fn borrowed(text: &[String]) -> Vec<&str> {
