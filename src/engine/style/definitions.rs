@@ -120,8 +120,10 @@ fn with_arguments(lines: &[&str], at: usize) -> Option<String> {
     let own = indent(lines[at]).filter(|_| lines[at].trim_end().ends_with('('))?;
     let behind = lines[at + 1..].iter().take(ARGUMENTS).position(|line| indent(line) == Some(own))?;
     let rest = &lines[at + 1..at + 2 + behind];
-    let is_closed = rest.last().is_some_and(|line| line.trim_start().starts_with(')'));
-    is_closed.then(|| lines[at].to_owned() + &rest.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" "))
+    // A call within a condition is closed together with it.
+    let closes = |line: &str| line.trim_start().starts_with(')') && !line.trim_start().starts_with("))");
+    rest.last().filter(|line| closes(line))?;
+    Some(lines[at].to_owned() + &rest.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" "))
 }
 
 /// Methods that stand at the beginning of their lines, where no language has them: name and lines.
@@ -245,6 +247,8 @@ mod tests {
     fn a_comment_with_an_empty_line_and_arguments_over_several_lines_belong_to_the_method() {
         let script = "class A {\n  /**\n   * Goes.\n   *\n   * @param {string} a\n   */\n  async go(\n    a,\n    b\n  ) {\n    return 1;\n  }\n}\n";
         assert_eq!(seen(script), [("A".into(), 0, 0, 13), ("go".into(), 1, 6, 12)]);
+        let call = ["      if (a &&", "          go(", "            a", "          )) {", "      }"];
+        assert_eq!(all(&call), []);
         let bare = bare_methods(&["go(a) {", "  if (a) {", "  }", "}", "if (b) {", "}", "describe(1);"]);
         assert_eq!(bare, [("go".to_owned(), 0..4)]);
     }
