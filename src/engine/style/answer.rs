@@ -8,20 +8,12 @@ use std::collections::BTreeMap;
 use domain::{Action, Call, CallRequest, Look, MOST_FILES, NewFile};
 use serde_json::json;
 
-use super::blocks::{Piece, pieces};
-use super::{First, check, part, whole};
+use super::blocks::{Block, blocks};
+use super::{First, aside, check, part, whole};
 use crate::sandbox::detect::steers_tests;
 
 /// Path of the file in the example conversation; models copy it.
 pub(in crate::engine) const EXAMPLE: &str = "hello/greeting.py";
-/// One code block, with the text that may name its file.
-#[derive(Debug, PartialEq)]
-struct Block<'a> {
-    info: &'a str,
-    /// The last lines before it, the nearest first.
-    before: Vec<&'a str>,
-    text: String,
-}
 
 /// The answer's calls: the files tried in a copy (with the issue's own check, if there is one), or written at once and then checked. None
 /// if the answer has nothing usable.
@@ -57,18 +49,18 @@ pub(super) fn calls(
     made.into_iter().enumerate().map(call).collect()
 }
 
-/// The new text of each file. Several blocks of one file are applied in order.
-pub(super) fn files(text: &str, look: &Look, asked: &str) -> Vec<NewFile> {
+/// The new text of each file. Several blocks of one file are applied in order. Of an answer that was cut off its complete blocks count.
+pub(super) fn files(text: &str, truncated: bool, look: &Look, asked: &str) -> Vec<NewFile> {
     let mut out: BTreeMap<String, String> = BTreeMap::new();
-    for block in blocks(text) {
-        let Some(path) = path(&block, look) else { continue };
+    for block in blocks(text, truncated).iter().filter(|block| !aside::is_diff(block)) {
+        let Some(path) = path(block, look) else { continue };
         // Existing tests are not changed unless somebody named them.
         let known = look.files.iter().any(|file| file.path == path) || look.others.contains(&path);
         let name = path.rsplit('/').next().unwrap_or(&path);
         if known && steers_tests(&path) && !asked.contains(name) {
             continue;
         }
-        if let Some(content) = content(&block, &path, (look, asked), out.get(&path)) {
+        if let Some(content) = content(block, &path, (look, asked), out.get(&path)) {
             out.insert(path, content);
         }
     }
@@ -102,22 +94,6 @@ fn content(block: &Block<'_>, path: &str, (look, asked): (&Look, &str), so_far: 
 fn same_beginning(a: &str, b: &str) -> bool {
     let first = |text: &str| text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned);
     first(a) == first(b)
-}
-
-/// The closed code blocks of the answer. One that is not closed was cut off and does not count.
-fn blocks(text: &str) -> Vec<Block<'_>> {
-    let mut out = Vec::new();
-    let mut before: Vec<&str> = Vec::new();
-    for piece in pieces(text) {
-        match piece {
-            Piece::Line(line) if !line.trim().is_empty() => before.insert(0, line.trim()),
-            Piece::Block { info, text, closed: true } if !text.trim().is_empty() => {
-                out.push(Block { info, before: std::mem::take(&mut before), text });
-            }
-            Piece::Line(_) | Piece::Block { .. } => {}
-        }
-    }
-    out
 }
 
 /// The block's path: named beside it, in its first comment, or in the text before it; otherwise that of the only file.

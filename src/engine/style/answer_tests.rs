@@ -1,10 +1,11 @@
 //! Answers in the forms that small models give.
 
-use super::super::shown;
+use super::super::{Reader, shown};
 use super::*;
+use crate::llm::ModelResponse;
 
 fn given(text: &str, look: &Look) -> Vec<(String, String)> {
-    files(text, look, "").into_iter().map(|file| (file.path, file.content)).collect()
+    files(text, false, look, "").into_iter().map(|file| (file.path, file.content)).collect()
 }
 
 const CALC: &str = "def add(a, b):\n    return a - b\n";
@@ -62,7 +63,7 @@ fn a_new_file_in_a_folder_is_no_known_one_of_its_name() {
 fn what_is_no_file_is_not_taken_for_one() {
     let look = shown(&[("lib/calc.py", CALC)]);
     assert_eq!(given("Run this:\n```bash\npytest\n```", &look), []);
-    assert_eq!(given(&format!("lib/calc.py\n```python\n{FIXED}"), &look), [], "cut off");
+    assert_eq!(files(&format!("lib/calc.py\n```python\n{FIXED}"), true, &look, ""), [], "cut off");
     assert_eq!(given(&format!("lib/calc.py\n```python\n{CALC}```"), &look), [], "unchanged");
     assert_eq!(given("lib/calc.py\n```python\n# ... existing code ...\nx = 1\n```", &look), []);
 }
@@ -72,7 +73,7 @@ fn existing_tests_stand_unless_they_were_asked_for() {
     let look = shown(&[("tests/test_calc.py", "assert 1\n")]);
     let answer = "tests/test_calc.py\n```python\nassert 2\n```";
     assert_eq!(given(answer, &look), []);
-    assert_eq!(files(answer, &look, "extend test_calc.py please").len(), 1);
+    assert_eq!(files(answer, false, &look, "extend test_calc.py please").len(), 1);
 }
 
 #[test]
@@ -86,7 +87,7 @@ fn a_definition_alone_replaces_that_one() {
 #[test]
 fn the_files_and_their_check_are_two_calls_and_a_try_is_one() {
     let look = shown(&[("lib/calc.py", CALC)]);
-    let files = || files(&format!("```python\n{FIXED}```"), &look, "");
+    let files = || files(&format!("```python\n{FIXED}```"), false, &look, "");
     let names =
         |calls: &[CallRequest]| calls.iter().map(|call| format!("{} {}", call.id, call.name)).collect::<Vec<_>>();
     let check = Some("make test");
@@ -94,7 +95,44 @@ fn the_files_and_their_check_are_two_calls_and_a_try_is_one() {
     assert_eq!(names(&calls(files(), check, &First::Written, &look, 4)), ["call_4_0 write_files", "call_4_1 bash"]);
     assert_eq!(names(&calls(files(), check, &tried, &look, 4)), ["call_4_0 try"]);
     assert_eq!(names(&calls(files(), None, &tried, &look, 4)), ["call_4_0 write_files"], "nothing to try it with");
-    assert!(calls(super::files("I can't.", &look, ""), check, &tried, &look, 4).is_empty());
+    assert!(calls(super::files("I can't.", false, &look, ""), check, &tried, &look, 4).is_empty());
+}
+
+#[test]
+fn of_an_answer_that_was_cut_off_the_complete_files_are_tried_and_never_written() {
+    let look = Box::new(shown(&[("lib/calc.py", CALC)]));
+    let text = format!("lib/calc.py\n```python\n{FIXED}```\n\nlib/new.py\n```python\ndef half(");
+    let response = ModelResponse { text, truncated: true, ..ModelResponse::default() };
+    let paths = |command: Option<&str>, first: First| -> Vec<String> {
+        let command = command.map(str::to_owned);
+        let reader = Reader::Files { look: look.clone(), command, asked: String::new(), first, written: Vec::new() };
+        let calls = reader.calls(&response, 1);
+        calls.iter().map(|call| format!("{} {}", call.name, call.arguments["paths"])).collect()
+    };
+    let tried = || First::Tried { words: String::new() };
+    assert_eq!(paths(Some("make test"), tried()), ["try [\"lib/calc.py\"]"]);
+    assert_eq!(paths(Some("make test"), First::Written), [""; 0]);
+    assert_eq!(paths(None, tried()), [""; 0], "nothing to try it with");
+}
+
+#[test]
+fn a_last_block_that_was_merely_not_closed_is_a_file() {
+    let look = shown(&[("lib/calc.py", CALC)]);
+    let fixed = [("lib/calc.py".to_owned(), FIXED.to_owned())];
+    assert_eq!(given(&format!("lib/calc.py\n```python\n{FIXED}"), &look), fixed);
+}
+
+#[test]
+fn a_difference_is_no_file() {
+    let look = shown(&[("lib/calc.py", CALC)]);
+    let hunk = "@@ -1,2 +1,2 @@\n def add(a, b):\n-    return a - b\n+    return a + b\n";
+    for block in [format!("```diff\n{hunk}```"), format!("```\n{hunk}```"), "```patch\n-a\n+b\n```".to_owned()] {
+        assert_eq!(given(&format!("lib/calc.py\n{block}"), &look), [], "{block}");
+    }
+    let headed = format!("lib/calc.py\n```python\n--- a/lib/calc.py\n+++ b/lib/calc.py\n{hunk}```");
+    assert_eq!(given(&headed, &look), []);
+    let both = format!("{headed}\n\nThe whole file:\n\nlib/calc.py\n```python\n{FIXED}```");
+    assert_eq!(given(&both, &look), [("lib/calc.py".to_owned(), FIXED.to_owned())]);
 }
 
 #[test]

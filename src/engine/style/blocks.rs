@@ -1,6 +1,7 @@
 //! Splits an answer into its lines and code blocks.
 //!
-//! Owns: what a fence is and where its block ends, for every style that reads blocks. What a block is about is up to the style.
+//! Owns: what a fence is and where its block ends, for every style that reads blocks, and which of them are complete. What a block is about
+//! is up to the style.
 
 /// A part of an answer.
 #[derive(Debug, PartialEq)]
@@ -39,6 +40,35 @@ pub(super) fn pieces(answer: &str) -> Vec<Piece<'_>> {
     out
 }
 
+/// A block that may be a file, with the text that may say of which.
+#[derive(Debug, PartialEq)]
+pub(super) struct Block<'a> {
+    pub info: &'a str,
+    /// The lines between it and the block before it, the nearest first.
+    pub before: Vec<&'a str>,
+    pub text: String,
+}
+
+/// The blocks of an answer. One that the length limit cut off does not count; one that was merely not closed does, unless it ran over
+/// another fence.
+pub(super) fn blocks(answer: &str, truncated: bool) -> Vec<Block<'_>> {
+    let mut out = Vec::new();
+    let mut lines: Vec<&str> = Vec::new();
+    for piece in pieces(answer) {
+        match piece {
+            Piece::Line(line) if !line.trim().is_empty() => lines.insert(0, line.trim()),
+            Piece::Block { info, text, closed } if !text.trim().is_empty() => {
+                let before = std::mem::take(&mut lines);
+                if closed || (!truncated && !text.lines().any(|line| fence(line).is_some())) {
+                    out.push(Block { info, before, text });
+                }
+            }
+            Piece::Line(_) | Piece::Block { .. } => {}
+        }
+    }
+    out
+}
+
 /// A fence's marks and the text after them.
 fn fence(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
@@ -58,5 +88,16 @@ mod tests {
         let wanted =
             [Piece::Line("a"), block("rust x.rs", "```\n~~~~\n", true), Piece::Line("b"), block("", "c\n", false)];
         assert_eq!(pieces(text), wanted);
+    }
+
+    #[test]
+    fn a_block_without_an_end_counts_unless_it_was_cut_off_or_ran_over_another() {
+        let texts = |answer: &'static str, truncated| -> Vec<String> {
+            blocks(answer, truncated).into_iter().map(|block| block.text).collect()
+        };
+        let answer = "a.py\n```python\nx = 1\n```\nb.py\n```python\ny = 1\n";
+        assert_eq!(texts(answer, true), ["x = 1\n"]);
+        assert_eq!(texts(answer, false), ["x = 1\n", "y = 1\n"]);
+        assert_eq!(texts("```python\nx = 1\n\nb.py\n```python\ny = 1\n", false), [""; 0]);
     }
 }

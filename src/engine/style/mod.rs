@@ -7,6 +7,7 @@
 //! Must not: carry anything out, or keep state between two calls. Tests: beside each file.
 
 mod answer;
+mod aside;
 mod asked;
 mod blocks;
 pub mod check;
@@ -104,10 +105,12 @@ impl Reader {
             }
             Reader::Tools { .. } => response.calls.iter().map(tools::request).collect(),
             Reader::Text => text::calls(response, turn).iter().map(tools::request).collect(),
-            // What an answer closed before it was cut off is tried, and is never written at once.
-            Reader::Files { first: First::Written, .. } if response.truncated => Vec::new(),
+            // The files of an answer that was cut off may lack their other half, so they are only tried.
+            Reader::Files { first: First::Written, .. } | Reader::Files { command: None, .. } if response.truncated => {
+                Vec::new()
+            }
             Reader::Files { look, command, asked, first, written, earlier } => {
-                let all = earlier.completed(answer::files(&response.text, look, asked));
+                let all = earlier.completed(answer::files(&response.text, response.truncated, look, asked));
                 let files = unseen::marked(all, look, written);
                 match earlier.repeated(&files, turn) {
                     Some(repeated) => vec![repeated],
