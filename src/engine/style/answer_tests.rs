@@ -1,6 +1,6 @@
 //! Answers in the forms that small models give.
 
-use super::super::{Reader, shown};
+use super::super::{EXAMPLE, Reader, shown};
 use super::*;
 use crate::llm::ModelResponse;
 

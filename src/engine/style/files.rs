@@ -9,7 +9,7 @@ use domain::{Event, Look, Outcome, Remarks, ShownFile, Task, TaskKind, Verb};
 use minijinja::context;
 
 use super::record::{self, base, changes_something, fewer_tests, issue_text, outcomes, passed, widened};
-use super::{EarlierTries, First, Reader, answer, round, unseen};
+use super::{EXAMPLE, EarlierTries, First, Reader, round, unseen};
 use crate::engine::fence::seen;
 use crate::engine::{EngineConfig, failing, prompt};
 use crate::llm::{ModelRequest, Turn};
@@ -79,7 +79,7 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
         turns: vec![
             Turn::User { text: example() },
             Turn::Assistant {
-                text: prompt::render("files_answer", context! { path => answer::EXAMPLE }),
+                text: prompt::render("files_answer", context! { path => EXAMPLE }),
                 calls: Vec::new(),
                 vendor: None,
             },
@@ -235,7 +235,7 @@ fn shortened(output: &str) -> String {
 fn example() -> String {
     let text =
         "def greet(name):\n    return \"Hello, world!\"\n\n\ndef part(name):\n    return \"Goodbye, \" + name + \"!\"";
-    let file = context! { path => answer::EXAMPLE, note => "", fence => "```", language => "python", text };
+    let file = context! { path => EXAMPLE, note => "", fence => "```", language => "python", text };
     let body = "`greet(\"Ada\")` returns `Hello, world!`. It should return `Hello, Ada!`.";
     prompt::render(
         "files_question",

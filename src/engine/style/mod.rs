@@ -16,6 +16,7 @@ mod definitions;
 mod earlier;
 pub mod files;
 mod part;
+mod paths;
 pub mod record;
 pub mod round;
 mod settled;
@@ -30,8 +31,8 @@ use domain::{CallRequest, Look};
 use super::tools;
 use crate::llm::ModelResponse;
 
-pub(in crate::engine) use answer::EXAMPLE;
 pub use earlier::EarlierTries;
+pub(in crate::engine) use paths::EXAMPLE;
 pub use settled::settled;
 
 /// How a model is talked to.

@@ -8,8 +8,8 @@
 
 use serde_json::{Value, json};
 
-use super::answer::{self, EXAMPLE};
 use super::blocks::{Piece, pieces};
+use super::paths::{self, EXAMPLE};
 use crate::llm::{ModelResponse, ToolCall};
 
 const SHELLS: [&str; 5] = ["bash", "sh", "shell", "zsh", "console"];
@@ -143,7 +143,7 @@ fn recall(line: &str) -> Option<Value> {
 fn block(info: &str, before: &str, body: &str) -> Option<Block> {
     let language = info.split_whitespace().next().unwrap_or_default().to_lowercase();
     let shell = SHELLS.contains(&language.as_str());
-    let named = info.split_whitespace().chain([before.trim()]).find_map(answer::looks_like_a_path);
+    let named = info.split_whitespace().chain([before.trim()]).find_map(paths::looks_like_a_path);
     let heading = named.map(|path| path.trim_start_matches("./").trim_start_matches("/workspace/"));
     // A script is a file; a block of any other shell under a path is about that file.
     let path = heading.filter(|path| !shell || path.ends_with(".sh"));
