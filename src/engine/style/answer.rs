@@ -1,7 +1,7 @@
 //! An answer in the style *files*: which files it returns, and their new text.
 //!
-//! Owns: the calls of an answer, and which part of a file a block replaces. Which file a block is about: `paths.rs`. Must not: write
-//! anything. Tests: `answer_tests.rs`.
+//! Owns: the calls of an answer, and which of its blocks count. Which file a block is about: `paths.rs`; what it makes of that file:
+//! `content.rs`. Must not: write anything. Tests: `answer_tests.rs`.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,9 @@ use domain::{Action, Call, CallRequest, Look, MOST_FILES, NewFile};
 use serde_json::json;
 
 use super::blocks::{Block, blocks};
+use super::content::{content, removes, top_level};
 use super::paths::{self, BlockPath};
-use super::{First, aside, check, part, whole};
+use super::{First, aside, check};
 use crate::sandbox::detect::steers_tests;
 
 /// The answer's calls: the files tried in a copy (with the issue's own check, if there is one), or written at once and then checked. None
@@ -49,49 +50,37 @@ pub(super) fn calls(
 
 /// The new text of each file. Several blocks of one file are applied in order. Of an answer that was cut off its complete blocks count.
 pub(super) fn files(text: &str, truncated: bool, look: &Look, asked: &str) -> Vec<NewFile> {
-    let mut out: BTreeMap<String, String> = BTreeMap::new();
-    for block in blocks(text, truncated).iter().filter(|block| !aside::is_diff(block)) {
-        let Some(BlockPath::Own(path) | BlockPath::Near(path)) = paths::path(block, look, asked) else { continue };
+    let blocks = blocks(text, truncated);
+    let all = blocks.iter().filter(|block| !aside::is_diff(block));
+    let given: Vec<(String, &str)> = all.filter_map(|block| named(block, look, asked)).collect();
+    let mut out: BTreeMap<&str, String> = BTreeMap::new();
+    for (path, text) in &given {
         // Existing tests are not changed unless somebody named them.
-        let known = look.files.iter().any(|file| file.path == path) || look.others.contains(&path);
-        let name = path.rsplit('/').next().unwrap_or(&path);
-        if known && steers_tests(&path) && !asked.contains(name) {
+        let known = look.files.iter().any(|file| file.path == *path) || look.others.contains(path);
+        let name = path.rsplit('/').next().unwrap_or(path);
+        if known && steers_tests(path) && !asked.contains(name) {
             continue;
         }
-        if let Some(content) = content(block, &path, (look, asked), out.get(&path)) {
+        let others = || given.iter().filter(|(other, _)| other != path);
+        let goes = |name: &str| removes(asked, name) || others().any(|(_, text)| top_level(text).contains(name));
+        let so_far = out.get(path.as_str()).map(String::as_str);
+        if let Some(content) = content(text, path, look, so_far, &goes) {
             out.insert(path, content);
         }
     }
     out.into_iter().map(|(path, content)| NewFile::new(path, content)).collect()
 }
 
-fn content(block: &Block<'_>, path: &str, (look, asked): (&Look, &str), so_far: Option<&String>) -> Option<String> {
-    let shown = look.files.iter().find(|file| file.path == path);
-    let Some(shown) = shown else {
-        // The content of a file that was not shown is unknown, so it may be created but not replaced.
-        return (!look.others.iter().any(|other| other == path) && !part::omits(&block.text, ""))
-            .then(|| block.text.clone());
+/// A block's path and the text that it gives for it; none if it is about no file, or only uses one.
+fn named<'a>(block: &'a Block<'_>, look: &Look, asked: &str) -> Option<(String, &'a str)> {
+    let base = |path: &str| look.files.iter().find(|file| file.path == path).map_or("", |file| file.text.as_str());
+    let path = match paths::path(block, look, asked)? {
+        BlockPath::Own(path) => path,
+        BlockPath::Near(path) if aside::is_use(&block.text, &path, base(&path)) => return None,
+        BlockPath::Near(path) => path,
     };
-    let base = so_far.map_or(shown.text.as_str(), String::as_str);
-    let (old, new) = (base.lines().count(), block.text.lines().count());
-    let large = shown.lines.is_empty() && so_far.is_none() && new * 100 >= old * 60 && !part::omits(&block.text, base);
-    let all_of_it = large && (new >= old || same_beginning(base, &block.text));
-    let placed = || part::placed(base, &block.text, &part::DefinitionHeads::of(&shown.text, &shown.lines));
-    let lacking = all_of_it && whole::lacks(base, &block.text, asked);
-    let in_place = (!all_of_it || lacking).then(placed);
-    match (all_of_it, in_place.flatten()) {
-        (_, Some(text)) => Some(text),
-        (true, None) if lacking && !whole::adds(base, &block.text) => None,
-        (true, None) => Some(whole::with_tests(base, &block.text)).filter(|text| text.trim_end() != base.trim_end()),
-        // Definitions without a certain place are not a whole file either.
-        (false, None) => (large && !part::defines(&block.text)).then(|| block.text.clone()),
-    }
-}
-
-/// Whether both begin with the same non-blank line, so that the block is the whole file.
-fn same_beginning(a: &str, b: &str) -> bool {
-    let first = |text: &str| text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned);
-    first(a) == first(b)
+    let text = paths::uncommented(&block.text, &path, look);
+    Some((path, text))
 }
 
 #[cfg(test)]

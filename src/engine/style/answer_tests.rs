@@ -22,7 +22,7 @@ fn a_block_finds_its_file() {
     }
     assert_eq!(given(&format!("```python lib/calc.py\n{FIXED}```"), &look), fixed);
     let comment = format!("# lib/calc.py\n{FIXED}");
-    assert_eq!(given(&format!("Here:\n```\n{comment}```"), &look), [("lib/calc.py".to_owned(), comment)]);
+    assert_eq!(given(&format!("Here:\n```\n{comment}```"), &look), fixed, "the comment is no part of the file");
     let prose = format!("In calc.py the sign was wrong.\nI mended it.\n\nThe result is this.\n```python\n{FIXED}```");
     assert_eq!(given(&prose, &look), fixed);
     assert_eq!(given(&format!("```python\n{FIXED}```"), &look), [], "nothing says which of the two");
@@ -151,4 +151,32 @@ fn what_most_of_a_file_leaves_out_is_kept() {
     assert_eq!(given(&format!("```rust\n{longer}```"), &look), [], "nothing of it is new");
     let look = shown(&[("lib/calc.py", &both)]);
     assert_eq!(given(&format!("```python\nimport re\n\n{CALC}\n\n\n```"), &look), [], "and what it lacks stays");
+}
+
+#[test]
+fn an_example_or_a_test_behind_the_file_is_no_part_of_it() {
+    let look = shown(&[("lib/calc.py", CALC)]);
+    let fixed = [("lib/calc.py".to_owned(), FIXED.to_owned())];
+    let answer = |block: &str| format!("lib/calc.py\n```python\n{FIXED}```\nYou can test it:\n```python\n{block}```");
+    for block in [
+        "from calc import add\nprint(add(1, 2))\n",
+        "import lib.calc\n\nassert lib.calc.add(1, 2) == 3\n",
+        "from lib.calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n",
+        "import unittest\n\nclass TestAdd(unittest.TestCase):\n    def test_add(self):\n        pass\n",
+    ] {
+        assert_eq!(given(&answer(block), &look), fixed, "{block}");
+        assert_eq!(given(&answer(block).replace("test it", "test `calc.py`"), &look), fixed, "{block}");
+    }
+    let both = format!("{FIXED}\n\ndef test_add():\n    assert add(1, 2) == 3\n");
+    assert_eq!(given(&format!("```python\n{both}```"), &look), [("lib/calc.py".to_owned(), both)], "the file is in it");
+    let script = "function add(a, b) {\n  return a - b;\n}\n\nmodule.exports = { add };\n";
+    let look = shown(&[("src/calc.js", script)]);
+    for block in ["const { add } = require('./calc');\nadd(1, 2);\n", "describe('add', () => {\n  add(1, 2);\n});\n"] {
+        assert_eq!(given(&format!("```js\n{block}```"), &look), [], "{block}");
+    }
+    let other = "const fs = require('fs');\n".to_owned() + &script.replace('-', "+");
+    assert_eq!(given(&format!("```js\n{other}```"), &look), [("src/calc.js".to_owned(), other)]);
+    let test = "import unittest\n\nclass TestAdd(unittest.TestCase):\n    pass\n";
+    let look = shown(&[("tests/test_calc.py", "import calc\n")]);
+    assert_eq!(files(&format!("```python\n{test}```"), false, &look, "see test_calc.py").len(), 1, "a test's own text");
 }

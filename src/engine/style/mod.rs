@@ -12,6 +12,7 @@ mod asked;
 mod blocks;
 pub mod check;
 mod choice;
+mod content;
 mod definitions;
 mod earlier;
 pub mod files;
@@ -24,7 +25,6 @@ mod spoken;
 pub mod text;
 pub mod unseen;
 pub mod view;
-mod whole;
 
 use domain::{CallRequest, Look};
 

@@ -7,7 +7,9 @@ use super::*;
 /// The path of the answer's last block.
 fn of(answer: &str, look: &Look, asked: &str) -> Option<String> {
     let blocks = blocks(answer, false);
-    path(blocks.last()?, look, asked).map(|BlockPath::Own(path)| BlockPath::Near(path) | path)
+    match path(blocks.last()?, look, asked)? {
+        BlockPath::Own(path) | BlockPath::Near(path) => Some(path),
+    }
 }
 
 fn block(lines: &str) -> String {
