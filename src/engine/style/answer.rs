@@ -3,7 +3,7 @@
 //! Owns: the calls of an answer, and which of its blocks count. Which file a block is about: `paths.rs`; what it makes of that file:
 //! `content.rs`. Must not: write anything. Tests: `answer_tests.rs`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{Action, Call, CallRequest, Look, MOST_FILES, NewFile};
 use serde_json::json;
@@ -53,6 +53,7 @@ pub(super) fn files(text: &str, truncated: bool, look: &Look, asked: &str) -> Ve
     let blocks = blocks(text, truncated);
     let all = blocks.iter().filter(|block| !aside::is_diff(block));
     let given: Vec<(String, &str)> = all.filter_map(|block| named(block, look, asked)).collect();
+    let defined: Vec<(&String, BTreeSet<String>)> = given.iter().map(|(path, text)| (path, top_level(text))).collect();
     let mut out: BTreeMap<&str, String> = BTreeMap::new();
     for (path, text) in &given {
         // Existing tests are not changed unless somebody named them.
@@ -61,8 +62,8 @@ pub(super) fn files(text: &str, truncated: bool, look: &Look, asked: &str) -> Ve
         if known && steers_tests(path) && !asked.contains(name) {
             continue;
         }
-        let others = || given.iter().filter(|(other, _)| other != path);
-        let goes = |name: &str| removes(asked, name) || others().any(|(_, text)| top_level(text).contains(name));
+        let moves = |name: &str| defined.iter().any(|(other, names)| *other != path && names.contains(name));
+        let goes = |name: &str| removes(asked, name) || moves(name);
         let so_far = out.get(path.as_str()).map(String::as_str);
         if let Some(content) = content(text, path, look, so_far, &goes) {
             out.insert(path, content);

@@ -15,6 +15,8 @@ const WHOLE: usize = 60;
 /// Words with which an issue asks that something ends, or gets another name or place.
 const REMOVALS: &str = "remove removes removed removing delete deletes deleted deleting drop dropped rename renamed renaming replace \
     replaced replacing move moved moving extract extracted inline inlined merge merged unused obsolete";
+/// Bytes of an import over several lines that are read.
+const STATEMENT: usize = 4 << 10;
 /// Words of an import that are no names.
 const KEYWORDS: [&str; 8] = ["import", "use", "const", "as", "type", "self", "static", "crate"];
 
@@ -55,7 +57,10 @@ pub(super) fn content(
 pub(super) fn removes(asked: &str, name: &str) -> bool {
     let asks = |line: &str| {
         let mut words = words(line).filter(|word| *word != name);
-        words.any(|word| REMOVALS.split(' ').any(|one| one == word.to_lowercase()))
+        words.any(|word| {
+            let small = word.to_lowercase();
+            REMOVALS.split(' ').any(|one| one == small)
+        })
     };
     let mut is_asked_above = false;
     asked.lines().any(|line| {
@@ -99,7 +104,7 @@ fn imported<'a>(mut lines: impl Iterator<Item = &'a str>) -> (BTreeSet<String>, 
             continue;
         }
         let mut statement = line.to_owned();
-        while is_open(&statement) {
+        while is_open(&statement) && statement.len() < STATEMENT {
             let Some(next) = lines.next() else { break };
             statement.push(' ');
             statement.push_str(next.trim());
