@@ -74,10 +74,11 @@ pub(super) fn files(text: &str, truncated: bool, look: &Look, asked: &str) -> Ve
 
 /// A block's path and the text that it gives for it; none if it is about no file, or only uses one.
 fn named<'a>(block: &'a Block<'_>, look: &Look, asked: &str) -> Option<(String, &'a str)> {
-    let base = |path: &str| look.files.iter().find(|file| file.path == path).map_or("", |file| file.text.as_str());
+    let shown = |path: &str| look.files.iter().find(|file| file.path == path);
+    let is_use = |path: &str| shown(path).is_some_and(|file| aside::is_use(&block.text, path, &file.text));
     let path = match paths::path(block, look, asked)? {
         BlockPath::Own(path) => path,
-        BlockPath::Near(path) if aside::is_use(&block.text, &path, base(&path)) => return None,
+        BlockPath::Near(path) if is_use(&path) => return None,
         BlockPath::Near(path) => path,
     };
     let text = paths::uncommented(&block.text, &path, look);

@@ -177,6 +177,9 @@ fn an_example_or_a_test_behind_the_file_is_no_part_of_it() {
     let other = "const fs = require('fs');\n".to_owned() + &script.replace('-', "+");
     assert_eq!(given(&format!("```js\n{other}```"), &look), [("src/calc.js".to_owned(), other)]);
     let test = "import unittest\n\nclass TestAdd(unittest.TestCase):\n    pass\n";
+    let look = shown(&[("lib/calc.py", CALC)]);
+    let new = given(&format!("I create `lib/checks.py`:\n```python\n{test}```"), &look);
+    assert_eq!(new, [("lib/checks.py".to_owned(), test.to_owned())], "a new file");
     let look = shown(&[("tests/test_calc.py", "import calc\n")]);
     assert_eq!(files(&format!("```python\n{test}```"), false, &look, "see test_calc.py").len(), 1, "a test's own text");
 }
