@@ -169,6 +169,8 @@ fn an_example_or_a_test_behind_the_file_is_no_part_of_it() {
     }
     let both = format!("{FIXED}\n\ndef test_add():\n    assert add(1, 2) == 3\n");
     assert_eq!(given(&format!("```python\n{both}```"), &look), [("lib/calc.py".to_owned(), both)], "the file is in it");
+    let look = shown(&[("lib/json.py", CALC)]);
+    assert_eq!(given(&format!("```python\nimport json\n\n{FIXED}```"), &look).len(), 1, "a library of the file's name");
     let script = "function add(a, b) {\n  return a - b;\n}\n\nmodule.exports = { add };\n";
     let look = shown(&[("src/calc.js", script)]);
     for block in ["const { add } = require('./calc');\nadd(1, 2);\n", "describe('add', () => {\n  add(1, 2);\n});\n"] {

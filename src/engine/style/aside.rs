@@ -23,13 +23,14 @@ pub(super) fn is_diff(block: &Block<'_>) -> bool {
 /// Whether a block without a path of its own uses or tests the file at this path, whose text is `base`, and is no new text of it.
 pub(super) fn is_use(text: &str, path: &str, base: &str) -> bool {
     let is_new = |line: &str| !base.lines().any(|known| known.trim_end() == line.trim_end());
-    let imports_it = |line: &str| imported(line).is_some_and(|module| is_module(&module, path)) && is_new(line);
-    if text.lines().any(imports_it) {
-        return true;
-    }
-    let tests = |line: &str| TESTS.iter().any(|form| line.starts_with(form)) && is_new(line);
-    // Tests below the file's own definitions are an answer of one file.
-    !steers_tests(path) && text.lines().any(tests) && top_level(text).is_disjoint(&top_level(base))
+    let imports = |line: &&str| imported(line).is_some_and(|module| is_module(&module, path)) && is_new(line);
+    let Some(line) = text.lines().find(imports) else {
+        let tests = |line: &str| TESTS.iter().any(|form| line.starts_with(form)) && is_new(line);
+        // Tests below the file's own definitions are an answer of one file.
+        return !steers_tests(path) && text.lines().any(tests) && top_level(text).is_disjoint(&top_level(base));
+    };
+    // A name without quotes may also be that of a library: `import json` in a file of that name.
+    line.contains(['"', '\'']) || top_level(text).is_disjoint(&top_level(base))
 }
 
 /// The module that a line imports, as a path without an ending; of those in quotes only a file's.
