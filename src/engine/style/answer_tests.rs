@@ -1,6 +1,6 @@
 //! Answers in the forms that small models give.
 
-use super::super::{EXAMPLE, Reader, shown};
+use super::super::{EXAMPLE, EarlierTries, Reader, shown};
 use super::*;
 use crate::llm::ModelResponse;
 
@@ -105,7 +105,8 @@ fn of_an_answer_that_was_cut_off_the_complete_files_are_tried_and_never_written(
     let response = ModelResponse { text, truncated: true, ..ModelResponse::default() };
     let paths = |command: Option<&str>, first: First| -> Vec<String> {
         let command = command.map(str::to_owned);
-        let reader = Reader::Files { look: look.clone(), command, asked: String::new(), first, written: Vec::new() };
+        let (look, earlier) = (look.clone(), EarlierTries::default());
+        let reader = Reader::Files { look, command, asked: String::new(), first, written: Vec::new(), earlier };
         let calls = reader.calls(&response, 1);
         calls.iter().map(|call| format!("{} {}", call.name, call.arguments["paths"])).collect()
     };
