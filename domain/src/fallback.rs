@@ -13,6 +13,10 @@ pub enum FallbackReason {
     Limited,
     /// Its server refused the key or reported that no credit is left.
     Refused,
+    /// Its server has no model of its name.
+    Missing,
+    /// Its server takes no tools for it, and the request had some.
+    NoTools,
 }
 
 impl fmt::Display for FallbackReason {
@@ -22,6 +26,8 @@ impl fmt::Display for FallbackReason {
             FallbackReason::Away => "could not be reached",
             FallbackReason::Limited => "asked for a longer wait",
             FallbackReason::Refused => "refused the key, or has no credit left",
+            FallbackReason::Missing => "is missing on its server",
+            FallbackReason::NoTools => "takes no tools on its server",
         })
     }
 }

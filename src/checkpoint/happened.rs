@@ -120,6 +120,7 @@ fn distinct(log: &[Event]) -> Vec<(String, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domain::FallbackReason;
 
     fn lost(loss: Loss) -> Event {
         Event::SandboxLost { sentence: loss.to_string(), loss }
@@ -165,10 +166,16 @@ mod tests {
 
     #[test]
     fn another_model_is_named_with_the_reason() {
-        let (from, to) = ("big".to_owned(), "spare".to_owned());
-        let fallback = Some(Fallback { from, to, why: domain::FallbackReason::Away });
-        let told = sentence(&Event::ModelCallUncharged { turn: 3, fallback }).expect("told");
-        assert_eq!(told, "the model big could not be reached: spare is asked from then on, until the next checkpoint");
+        for (why, words) in [
+            (FallbackReason::Away, "could not be reached"),
+            (FallbackReason::Missing, "is missing on its server"),
+            (FallbackReason::NoTools, "takes no tools on its server"),
+        ] {
+            let (from, to) = ("big".to_owned(), "spare".to_owned());
+            let fallback = Some(Fallback { from, to, why });
+            let told = sentence(&Event::ModelCallUncharged { turn: 3, fallback }).expect("told");
+            assert_eq!(told, format!("the model big {words}: spare is asked from then on, until the next checkpoint"));
+        }
         assert_eq!(sentence(&Event::ModelCallUncharged { turn: 3, fallback: None }), None);
     }
 

@@ -386,7 +386,7 @@ fn trouble(error: TurnError) -> Trouble {
         TurnError::Cancelled => Trouble::later("the model call was called off"),
         TurnError::Later { sentence, after_ms, .. } => Trouble::Later { sentence, after_ms },
         TurnError::Pictures(sentence) => Trouble::later(sentence),
-        TurnError::Failed(failure) | TurnError::Refused(failure) => Trouble::Failed(failure),
+        TurnError::Failed(failure) | TurnError::Refused { failure, .. } => Trouble::Failed(failure),
     }
 }
 

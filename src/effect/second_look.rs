@@ -117,7 +117,7 @@ fn words_of(error: &TurnError) -> String {
     match error {
         TurnError::Cancelled => "the call was called off".to_owned(),
         TurnError::Later { sentence, .. } | TurnError::Pictures(sentence) => sentence.clone(),
-        TurnError::Failed(failure) | TurnError::Refused(failure) => match failure {
+        TurnError::Failed(failure) | TurnError::Refused { failure, .. } => match failure {
             Failure::Blocked { sentence } => sentence.clone(),
             Failure::Fatal { why } => why.clone(),
             Failure::ContextFull { .. } => "the changes do not fit into its model".to_owned(),

@@ -57,8 +57,8 @@ impl ConfiguredModels {
         self.state_dir.join(name)
     }
 
-    /// The task's style: that of its first model where it is known, otherwise that of the first whose trial calls succeed, of the model that
-    /// answers now, and then of the first and its fallbacks.
+    /// The task's style: that of its first model where it is known, otherwise that of the first whose trial calls succeed, of the fallback that
+    /// answers now, then of the model of the task now, and then of the first and its fallbacks.
     pub(super) async fn style(&self, task: &Task) -> Result<Style, Trouble> {
         if let Some(style) = self.known(task) {
             return Ok(style);
@@ -70,6 +70,8 @@ impl ConfiguredModels {
                 models.push(other);
             }
         }
+        // A conversation stays as it began, and a model that is missing is not tried out at each turn.
+        models.sort_by_key(|configured| task.answering.as_ref() != Some(&configured.entry.id));
         for configured in models {
             // Concurrent tasks wait for the same trial calls.
             match configured.style.get_or_try_init(|| self.chosen(configured)).await {

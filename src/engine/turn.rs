@@ -145,9 +145,14 @@ pub enum TurnError {
         /// Why another model may be asked instead; none if this call may have been charged.
         fallback: Option<FallbackReason>,
     },
-    /// The key is refused, or no credit is left: a person must act first, unless another model can be asked.
-    #[error("{0:?}")]
-    Refused(Failure),
+    /// The server refuses this model, its key or its tools: a person must act first, unless another model can be asked.
+    #[error("{failure:?}")]
+    Refused {
+        /// What a person must do.
+        failure: Failure,
+        /// Why another model may be asked instead.
+        fallback: FallbackReason,
+    },
     /// A person must act first.
     #[error("{0:?}")]
     Failed(Failure),
@@ -162,7 +167,7 @@ impl TurnError {
         match self {
             TurnError::Cancelled => true,
             TurnError::Later { may_cost, .. } => *may_cost,
-            TurnError::Failed(_) | TurnError::Refused(_) | TurnError::Pictures(_) => false,
+            TurnError::Failed(_) | TurnError::Refused { .. } | TurnError::Pictures(_) => false,
         }
     }
 
@@ -170,7 +175,7 @@ impl TurnError {
     pub fn fallback(&self) -> Option<FallbackReason> {
         match self {
             TurnError::Later { fallback, .. } => *fallback,
-            TurnError::Refused(_) => Some(FallbackReason::Refused),
+            TurnError::Refused { fallback, .. } => Some(*fallback),
             TurnError::Failed(_) | TurnError::Cancelled | TurnError::Pictures(_) => None,
         }
     }
@@ -303,6 +308,7 @@ fn failed(error: RetryError, pictured: bool, context_tokens: u64) -> TurnError {
         RetryError::Failed { error, tries } => (error, tries),
     };
     let (sentence, may_cost) = (format!("{error} (tried {tries} times)"), error.may_cost());
+    let refused = |fallback| TurnError::Refused { failure: blocked(&error), fallback };
     match error {
         ModelError::RateLimited { retry_after_ms: after_ms } => {
             TurnError::Later { sentence, after_ms, may_cost, fallback: Some(FallbackReason::Limited) }
@@ -314,11 +320,11 @@ fn failed(error: RetryError, pictured: bool, context_tokens: u64) -> TurnError {
             TurnError::Later { sentence, after_ms: None, may_cost, fallback: None }
         }
         ModelError::ContextFull => TurnError::Failed(Failure::ContextFull { context_tokens: Some(context_tokens) }),
-        ModelError::Unauthorized(_) => TurnError::Refused(blocked(&error)),
+        ModelError::Unauthorized(_) => refused(FallbackReason::Refused),
+        ModelError::NoModel(_) => refused(FallbackReason::Missing),
+        ModelError::NoTools(_) => refused(FallbackReason::NoTools),
         ModelError::BadRequest(_) if pictured => TurnError::Pictures(sentence),
-        ModelError::Template(_) | ModelError::NoModel(_) | ModelError::NoTools(_) | ModelError::BadRequest(_) => {
-            TurnError::Failed(blocked(&error))
-        }
+        ModelError::Template(_) | ModelError::BadRequest(_) => TurnError::Failed(blocked(&error)),
     }
 }
 

@@ -54,7 +54,7 @@ async fn errors_say_who_must_act() {
         matches!(error("unavailable").await, TurnError::Later { sentence, fallback: Some(FallbackReason::Away), .. } if sentence.contains("can't be reached"))
     );
     assert!(
-        matches!(error("unauthorized").await, TurnError::Refused(Failure::Blocked { sentence }) if sentence.contains("key file"))
+        matches!(error("unauthorized").await, TurnError::Refused { failure: Failure::Blocked { sentence }, fallback: FallbackReason::Refused } if sentence.contains("key file"))
     );
     let short = ask("[[conversation]]\nwhen = 'never'\nturn = []").await.unwrap_err();
     assert!(matches!(short, TurnError::Failed(Failure::Blocked { sentence }) if sentence.contains("has 0 answers")));
@@ -62,15 +62,18 @@ async fn errors_say_who_must_act() {
 
 #[test]
 fn a_refusal_that_lasts_says_what_to_do() {
-    for (error, act) in [
-        (ModelError::NoModel("HTTP 404, gone".into()), "set `name` in its entry to one that the server has"),
-        (ModelError::NoTools("HTTP 400, no tools".into()), "to a model that knows tools"),
-        (ModelError::BadRequest("HTTP 404".into()), "Check `name`, `base_url` and the key"),
-        (ModelError::Template("HTTP 500".into()), "`--chat-template-file`"),
+    let (missing, no_tools) = (Some(FallbackReason::Missing), Some(FallbackReason::NoTools));
+    for (error, act, instead) in [
+        (ModelError::NoModel("HTTP 404, gone".into()), "set `name` in its entry to one that the server has", missing),
+        (ModelError::NoTools("HTTP 400, no tools".into()), "to a model that knows tools", no_tools),
+        (ModelError::BadRequest("HTTP 404".into()), "Check `name`, `base_url` and the key", None),
+        (ModelError::Template("HTTP 500".into()), "`--chat-template-file`", None),
     ] {
         let words = format!("{error}. ");
-        let TurnError::Failed(Failure::Blocked { sentence }) =
-            failed(RetryError::Failed { error, tries: 1 }, false, 1000)
+        let failed = failed(RetryError::Failed { error, tries: 1 }, false, 1000);
+        assert_eq!((failed.fallback(), failed.may_cost()), (instead, false), "{words}");
+        let (TurnError::Failed(Failure::Blocked { sentence })
+        | TurnError::Refused { failure: Failure::Blocked { sentence }, .. }) = failed
         else {
             panic!("{words}")
         };

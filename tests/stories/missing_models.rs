@@ -1,12 +1,13 @@
 //! A model that its server does not have, that takes no tools, or whose window is smaller than configured: the task pauses after one
-//! request and names the model, its entry and what to type; once the server has it, `/resume` goes on. The servers speak the vendors' wires.
+//! request and names the model, its entry and what to type; once the server has it, `/resume` goes on. With a
+//! `fallback` the next model answers instead. The servers speak the vendors' wires.
 
 use crate::world::{FIX, REPO, World};
 use axum::Json;
 use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
-use domain::Event;
+use domain::{Event, FallbackReason};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
@@ -183,4 +184,92 @@ async fn a_window_that_holds_no_trial_call_pauses_the_task() {
     let shown = world.until_said(issue, "Start its server with a larger window. Then write `/resume`").await;
     assert!(shown.contains("the model could not be tried out"), "{shown}");
     assert_eq!(server.asked().len(), 1);
+}
+
+/// A task whose first model's server refuses each request so is worked on by its fallback, and the log and the review say why, with these
+/// words; the first one gets this many requests, and answers again after the checkpoint once its server is mended.
+async fn falls_back(style: &str, refusal: (u16, Value), words: (FallbackReason, &str), requests: usize) {
+    let (server, url) = Server::refusing(refusal.0, refusal.1).await;
+    let spare = "[[model]]\nid = \"spare\"\nkind = \"scripted\"\nscript = \"script.toml\"\n";
+    let first = format!("{}fallback = [\"spare\"]\n", entry("openai", &url, style));
+    let world = World::of_models(FIX, &format!("{first}{spare}")).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    assert_eq!(
+        (task.answering, task.model_worst, task.model_starts),
+        (None, 0, 0),
+        "the next one is the first's again"
+    );
+    assert_eq!(answering_models(&world).await, ["scripted: compare versions as numbers"; 2]);
+    assert_eq!(switches(&world).await, [("far".to_owned(), "spare".to_owned(), words.0)]);
+    assert_eq!(server.asked().len(), requests, "{style}: not at each turn");
+    let pull = task.pull.expect("a pull request");
+    let shown = format!("the model far {}: spare is asked from then on", words.1);
+    world.until_said(pull, &shown).await;
+    if style == "tools" {
+        server.mend();
+        world.alice().comment(REPO, pull, "/revise once more, please").expect("said");
+        world.until("an answer of the first", |now| now.turn > task.turn).await;
+        assert_eq!(answering_models(&world).await[2], "gone (OpenAI-compatible)");
+    }
+}
+
+/// The switches from one model to another, in order.
+async fn switches(world: &World) -> Vec<(String, String, FallbackReason)> {
+    let switched = |event| match event {
+        Event::ModelCallUncharged { fallback: Some(it), .. } => Some((it.from, it.to, it.why)),
+        _ => None,
+    };
+    world.log().await.into_iter().filter_map(switched).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_fallback_answers_in_place_of_a_model_that_its_server_no_longer_has() {
+    let missing = json!({ "error": "model \"gone\" not found, try pulling it first" });
+    let words = (FallbackReason::Missing, "is missing on its server");
+    falls_back("tools", (404, missing.clone()), words, 1).await;
+    // The trial call is refused too, and is made once.
+    falls_back("auto", (404, missing), words, 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_fallback_answers_in_place_of_a_model_without_tools() {
+    let error = json!({ "message": "gone does not support tools", "type": "invalid_request_error" });
+    let words = (FallbackReason::NoTools, "takes no tools on its server");
+    falls_back("tools", (400, json!({ "error": error })), words, 1).await;
+}
+
+/// Another refusal is the request's, which each model would be sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_is_refused_otherwise_goes_to_no_fallback() {
+    let refusal = json!({ "error": { "message": "the request is odd", "type": "invalid_request_error" } });
+    let (server, url) = Server::refusing(400, refusal).await;
+    let spare = "[[model]]\nid = \"spare\"\nkind = \"scripted\"\nscript = \"script.toml\"\n";
+    let first = format!("{}fallback = [\"spare\"]\n", entry("openai", &url, "tools"));
+    let world = World::of_models(FIX, &format!("{first}{spare}")).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("paused").await;
+    assert_eq!((switches(&world).await, answering_models(&world).await), (Vec::new(), Vec::new()));
+    assert!(!server.asked().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_every_model_of_a_list_is_missing_the_first_is_named_until_one_is_there() {
+    let missing = json!({ "error": "model \"gone\" not found, try pulling it first" });
+    let (server, url) = Server::refusing(404, missing).await;
+    let first = entry("openai", &url, "tools");
+    let spare = first.replace("\"far\"\nroles = [\"worker\"]", "\"spare\"");
+    let world = World::of_models(FIX, &format!("{first}fallback = [\"spare\"]\n{spare}")).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until_state("paused").await;
+    assert_eq!((task.turn, task.spent.micro_usd, task.model_worst), (0, 0, 0));
+    let shown = world.until_said(issue, "the model `openai gone`, entry `far` of the configuration").await;
+    assert!(shown.contains("has no such model") && shown.contains(MISSING), "{shown}");
+    let why = FallbackReason::Missing;
+    let (far, spare) = ("far".to_owned(), "spare".to_owned());
+    assert_eq!(switches(&world).await, [(far.clone(), spare.clone(), why), (spare, far, why)]);
+    assert_eq!(server.asked().len(), 2, "each once");
+    server.mend();
+    world.alice().comment(REPO, issue, "/resume").expect("said");
+    world.until("an answer", |task| task.turn >= 1).await;
 }
