@@ -367,7 +367,7 @@ pub enum Event {
         /// Number of the text in the forge's order.
         number: i64,
     },
-    /// A decision about a checkpoint was accepted: work goes on, or the task is approved.
+    /// A decision about a checkpoint was accepted: work goes on, the task is approved, or finished work is once more, which changes no state.
     DecisionUsed {
         /// The decision with what was seen of it.
         decision: Box<Decision>,

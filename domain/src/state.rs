@@ -201,7 +201,7 @@ pub enum State {
         /// The state to which the task returns.
         from: Box<State>,
     },
-    /// It is over: no input changes it any more.
+    /// It is over: no input changes this state any more.
     Ended {
         /// How it ended.
         end: End,

@@ -131,6 +131,8 @@ pub struct Task {
     pub remarks: Vec<Item>,
     /// Remarks with numbers and states, told or not.
     pub numbered: Remarks,
+    /// The commit of the final review that was approved; none before that.
+    pub approved: Option<Commit>,
     /// Account whose decision was used last; none before the first.
     pub last_decider: Option<Account>,
     /// The approval in advance that is in force; none where there is none.
@@ -423,6 +425,13 @@ impl Task {
         } else {
             (failed && traits.checks_must_hold).then(|| format!("the checks fail, and `/{}` keeps them", traits.name))
         }
+    }
+
+    /// Whether its final review was approved, for the commit that its branch ends at, and no work follows: then that commit can be approved again.
+    pub fn is_finished(&self) -> bool {
+        let over = matches!(&self.state, State::Approved { .. } | State::Ended { end: End::Delivered });
+        let stands = self.checkpoint().is_some_and(|at| at.last && at.commit == self.approved);
+        over && stands && self.approved.is_some() && self.approved == self.pushed
     }
 
     /// The end, once there is one.

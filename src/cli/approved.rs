@@ -43,17 +43,17 @@ impl StoreSource {
         Ok(Self { auth: Auth::basic(&me.login, token.expose()), config, store, forge })
     }
 
-    /// The configured repository of a task, its pull request's number, and the decision that approved `commit`.
-    async fn evidence(&self, offer: &Offer, commit: &Commit) -> Result<(RepoRef, u64, Decision), String> {
+    /// The configured repository of a task, its pull request's number, and the decisions that approved `commit`, the newest first.
+    async fn evidence(&self, offer: &Offer, commit: &Commit) -> Result<(RepoRef, u64, Vec<Decision>), String> {
         let id = TaskId(offer.task);
         let task = self.store.task(id).await.map_err(|e| e.to_string())?;
         let request = task.request.as_ref().ok_or("the task has no request")?;
         let entry = self.config.repository(&request.repository).ok_or("its repository is not configured any more")?;
         let at = self.at(&entry).await?;
         let log = self.store.log(id).await.map_err(|e| e.to_string())?;
-        let used = approval_of(log.iter().map(|(_, event)| event), commit).cloned();
+        let used: Vec<Decision> =
+            approvals_of(log.iter().map(|(_, event)| event), commit).into_iter().cloned().collect();
         let pull = task.pull.ok_or("the task has no pull request")?;
-        let used = used.ok_or_else(|| format!("no approval of {} was used", commit.short()))?;
         Ok((at, pull, used))
     }
 
@@ -119,6 +119,28 @@ impl StoreSource {
         Ok((right < Access::Write).then(|| format!("{} may not write to {at} any more", poster.login)))
     }
 
+    /// As [`StoreSource::why_not`], where others may have had to approve it too.
+    async fn why_not_with_others(
+        &self,
+        (at, pull): (&RepoRef, u64),
+        used: &Decision,
+        commit: &Commit,
+    ) -> Result<Option<String>, String> {
+        if let Some(why) = self.why_not((at, pull), used, commit).await? {
+            return Ok(Some(why));
+        }
+        let Some(others) = &used.others else { return Ok(None) };
+        let (mut people, mut why) = (BTreeSet::new(), None);
+        for other in others.approvals.iter().filter(|other| other.poster.id != used.poster.id) {
+            match self.why_not((at, pull), other, commit).await? {
+                None => drop(people.insert(other.poster.id)),
+                not => why = not,
+            }
+        }
+        let enough = people.len() >= usize::from(others.needed);
+        Ok((!enough).then(|| why.unwrap_or_else(|| "too few people approved it".to_owned())))
+    }
+
     async fn comment_stands(&self, at: &RepoRef, id: i64, used: &Decision) -> Result<Option<String>, ForgeError> {
         Ok(match self.forge.comment(at, id).await? {
             None => Some("the approving comment was deleted".to_owned()),
@@ -127,13 +149,21 @@ impl StoreSource {
     }
 }
 
-/// The last decision that was used, if it approves exactly this commit: one about an earlier checkpoint is no approval of what came after.
-fn approval_of<'a>(log: impl DoubleEndedIterator<Item = &'a Event>, commit: &Commit) -> Option<&'a Decision> {
-    let last = log.rev().find_map(|event| match event {
-        Event::DecisionUsed { decision, .. } => Some(decision.as_ref()),
+/// The decisions about the last checkpoint that was decided, the newest first, as far as they approve exactly this commit: one about an earlier
+/// checkpoint is no approval of what came after.
+fn approvals_of<'a>(log: impl DoubleEndedIterator<Item = &'a Event>, commit: &Commit) -> Vec<&'a Decision> {
+    let mut last = None;
+    let used = log.rev().filter_map(|event| match event {
+        Event::DecisionUsed { decision, n } => Some((&**decision, *n)),
         _ => None,
-    })?;
-    (matches!(last.verb, Verb::Approve { .. }) && of_another(last, commit).is_none()).then_some(last)
+    });
+    used.take_while(|(decision, n)| {
+        matches!(decision.verb, Verb::Approve { .. })
+            && of_another(decision, commit).is_none()
+            && *last.get_or_insert(*n) == *n
+    })
+    .map(|(decision, _)| decision)
+    .collect()
 }
 
 /// That an approval is about another commit than this one; none if it is about this one.
@@ -154,7 +184,7 @@ fn approved(state: &State, log: &[(i64, Event)], newest: &Commit) -> (Option<App
         State::Ended { end: End::Delivered } => (newest, true),
         _ => return (None, None),
     };
-    match approval_of(events(), commit) {
+    match approvals_of(events(), commit).first() {
         Some(used) => (Some(Approved { commit: commit.clone(), by: used.poster.login.clone() }), None),
         None => (None, is_delivered.then(|| unapproved(events(), commit))),
     }
@@ -217,22 +247,15 @@ impl ApprovedSource for StoreSource {
 
     async fn standing(&self, offer: &Offer) -> Result<ApprovalState, String> {
         let commit = &offer.approved.as_ref().ok_or("nobody approved it")?.commit;
-        let (at, pull, used) = self.evidence(offer, commit).await?;
-        if let Some(why) = self.why_not((&at, pull), &used, commit).await? {
-            return Ok(ApprovalState::Withdrawn(why));
-        }
-        let Some(others) = &used.others else { return Ok(ApprovalState::Stands) };
-        let (mut people, mut why) = (BTreeSet::new(), None);
-        for other in others.approvals.iter().filter(|other| other.poster.id != used.poster.id) {
-            match self.why_not((&at, pull), other, commit).await? {
-                None => drop(people.insert(other.poster.id)),
-                not => why = not,
+        let (at, pull, all) = self.evidence(offer, commit).await?;
+        let mut why = None;
+        for used in &all {
+            match self.why_not_with_others((&at, pull), used, commit).await? {
+                None => return Ok(ApprovalState::Stands { by: used.poster.login.clone() }),
+                Some(not) => why = why.or(Some(not)),
             }
         }
-        Ok(match people.len() >= usize::from(others.needed) {
-            true => ApprovalState::Stands,
-            false => ApprovalState::Withdrawn(why.unwrap_or_else(|| "too few people approved it".to_owned())),
-        })
+        Ok(ApprovalState::Withdrawn(why.unwrap_or_else(|| format!("no approval of {} was used", commit.short()))))
     }
 
     async fn delivered(&self, offer: &Offer, commit: &Commit) -> Result<(), String> {
@@ -383,6 +406,22 @@ mod tests {
         assert_eq!(approved(&delivered, &log, &one).0, None, "changes were asked for after it");
         let (none, why) = approved(&delivered, &[], &one);
         assert!(none.is_none() && why.unwrap().starts_with("the pull request was merged"));
+    }
+
+    #[test]
+    fn each_approval_of_the_last_checkpoint_may_stand_for_it() {
+        let approved = |n: u32, id: i64| {
+            let poster = domain::Account { id, login: format!("p{id}") };
+            let decision = Decision { poster, head: Some(commit("1")), ..used(String::new()) };
+            Event::DecisionUsed { decision: Box::new(decision), n }
+        };
+        let posters = |log: &[Event]| -> Vec<i64> {
+            approvals_of(log.iter(), &commit("1")).into_iter().map(|it| it.poster.id).collect()
+        };
+        let log = [approved(1, 7), approved(2, 8), approved(2, 9)];
+        assert_eq!(posters(&log), [9, 8], "none of the checkpoint before, which had the same commit");
+        assert!(posters(&[]).is_empty());
+        assert!(approvals_of(log.iter(), &commit("2")).is_empty());
     }
 
     #[test]

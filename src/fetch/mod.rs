@@ -42,7 +42,7 @@ pub struct Offer {
     pub base: Commit,
     /// The newest commit the bot published.
     pub newest: Commit,
-    /// The final approval, if one was given and used.
+    /// The newest final approval, if one was given and used.
     pub approved: Option<Approved>,
     /// Why there is none although the task is over, as a sentence without its full stop; none where an approval can still be given.
     pub unapproved: Option<String>,
@@ -64,9 +64,12 @@ pub struct Approved {
 /// Whether an approval still holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalState {
-    /// It was read again on the forge and holds.
-    Stands,
-    /// It was dismissed, edited or deleted, or its author lost the right; with the reason for a person.
+    /// One was read again on the forge and holds.
+    Stands {
+        /// Login of who gave it.
+        by: String,
+    },
+    /// Each was dismissed, edited or deleted, or its author lost the right; with the newest one's reason for a person.
     Withdrawn(String),
 }
 
@@ -76,7 +79,7 @@ pub trait ApprovedSource: Send + Sync {
     /// The information about a branch; `None` = no task of this bot made it.
     async fn offer(&self, branch: &Branch) -> Result<Option<Offer>, String>;
 
-    /// Reads the approval again on the forge.
+    /// Reads the approvals of the approved commit again on the forge, the newest first, until one holds.
     async fn standing(&self, offer: &Offer) -> Result<ApprovalState, String>;
 
     /// Reports that the commit is in a clone, so that the task is delivered. Called once, after everything was written.
@@ -181,9 +184,13 @@ pub async fn prepare(request: &FetchRequest, source: &dyn ApprovedSource) -> Res
     let name = Branch::parse(&request.branch)?;
     let offer = source.offer(&name).await.map_err(|e| Refusal::new(e, "caisson doctor"))?;
     let unknown = || Refusal::new(format!("no task of this bot made the branch {name}"), "caisson task list");
-    let offer = offer.ok_or_else(unknown)?;
+    let mut offer = offer.ok_or_else(unknown)?;
     let mut warnings = Vec::new();
-    let (commit, stands) = reviewed(request, source, &offer, &mut warnings).await?;
+    let (commit, by) = reviewed(request, source, &offer, &mut warnings).await?;
+    let stands = by.is_some();
+    if let (Some(approved), Some(by)) = (&mut offer.approved, by) {
+        approved.by = by;
+    }
     verified(request, &offer, &commit, &mut warnings)?;
     let proposal = request.propose.as_ref().map(|wanted| Proposal::check(&offer, wanted)).transpose()?;
     let home = Home::open(&request.clone).await?;
@@ -270,22 +277,22 @@ impl Ready {
 const NOT_YET: &str = "approve it on the forge; or, at your own risk, repeat with --unreviewed";
 const OVER: &str = "the task is over, so no review of it counts any more: read the commit on the forge; then pull what was merged from there, \
                     or, at your own risk, repeat with --unreviewed";
-const WITHDRAWN: &str = "a later review counts for nothing: the work was approved once. Read the commit on the forge; then, at your own risk, \
-                         repeat with --unreviewed; or `/retry --from N` on its issue does the last part anew, to be approved again";
+const WITHDRAWN: &str = "approve that commit once more, by a review of its pull request, or there by `/approve` with the commit, while it is \
+                         open and ends at that commit; or, at your own risk, repeat with --unreviewed";
 const UNASKED: &str = "try again when the forge answers; or, at your own risk, repeat with --unreviewed";
 
-/// The commit to bring: the approved one, if its approval holds, which is the second part.
+/// The commit to bring: the approved one, if an approval of it holds; the second part is who gave that.
 async fn reviewed(
     request: &FetchRequest,
     source: &dyn ApprovedSource,
     offer: &Offer,
     warnings: &mut Vec<String>,
-) -> Result<(Commit, bool), Refusal> {
+) -> Result<(Commit, Option<String>), Refusal> {
     let (why, hint) = match (&offer.approved, &offer.unapproved) {
         (None, None) => ("nobody has given the final approval for it".to_owned(), NOT_YET),
         (None, Some(why)) => (why.clone(), OVER),
         (Some(approved), _) => match source.standing(offer).await {
-            Ok(ApprovalState::Stands) => return Ok((approved.commit.clone(), true)),
+            Ok(ApprovalState::Stands { by }) => return Ok((approved.commit.clone(), Some(by))),
             Ok(ApprovalState::Withdrawn(why)) => {
                 (format!("the approval by {} no longer stands: {why}", approved.by), WITHDRAWN)
             }
@@ -295,7 +302,7 @@ async fn reviewed(
     if request.unreviewed {
         let newest = offer.newest.clone();
         warnings.push(format!("NOT REVIEWED: {why}; taking the newest commit {}", newest.short()));
-        return Ok((newest, false));
+        return Ok((newest, None));
     }
     Err(Refusal::new(format!("the branch {} is not approved", offer.branch), hint).because([why]))
 }

@@ -3,6 +3,7 @@
 //! A delivery only names the issue or pull request to read; what is said there to a task is read and judged by `thread`.
 //! Tests: `tests/stories/`.
 
+mod again;
 mod apart;
 mod asking;
 mod called;

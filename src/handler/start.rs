@@ -61,6 +61,7 @@ impl Reader {
         texts.iter_mut().filter(|text| text.created_at < own_since).for_each(Text::read_as_before);
         self.add_triggers(entry, &at, &issue, &mut texts).await?;
         self.threads.was_at(entry, &at, self.machine.as_ref()).await?;
+        self.approved_again(entry, &issue, &texts).await?;
         let mut so_far = SoFar::default();
         let from = (own_since, answers_since, unread.as_ref().map(|unread| unread.from));
         for text in texts {

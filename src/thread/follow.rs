@@ -40,7 +40,8 @@ impl Threads {
                 break;
             }
             let in_part = held.is_some() || !thread.hidden.is_empty();
-            if in_part && (!counts_in_part(&decision.verb) || rests(&now, &decision.verb)) {
+            let unfit = in_part && (!counts_in_part(&decision.verb) || rests(&now, &decision.verb));
+            if unfit || is_too_late(&now, &thread, decision) {
                 continue;
             }
             // These are answered while they are read: what the forge does not take as an answer must hold up no decision, and is given by the
@@ -146,6 +147,13 @@ impl Threads {
 /// judged yet does not come after it.
 fn rests(task: &Task, verb: &Verb) -> bool {
     *verb == Verb::Pause && matches!(task.state, State::Paused { .. })
+}
+
+/// Whether it approves the commit of finished work once more whose pull request is closed or merged. The forge takes no approving review then.
+fn is_too_late(task: &Task, thread: &Thread, decision: &Decision) -> bool {
+    let closed = thread.pull.as_ref().is_some_and(|pull| pull.merged || !pull.open);
+    let names = matches!(decision.verb, Verb::Approve { commit: Some(_), .. });
+    closed && names && matches!(task.state, State::Approved { .. }) && matches!(decision.source, Source::Comment(_))
 }
 
 /// Whether it was not edited, and its author may give it.

@@ -4,6 +4,7 @@
 //! Text is data: only an unedited command of somebody with the right counts. What follows from it is decided in `domain::transition`.
 //! Tests: `tests/stories/`.
 
+mod again;
 mod answer;
 mod apart;
 mod attempt;

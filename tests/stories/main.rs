@@ -26,6 +26,7 @@ mod action_log;
 mod actions;
 mod advance;
 mod answers;
+mod approved_again;
 mod artifacts;
 mod ask;
 mod audit;

@@ -85,7 +85,13 @@ impl Home {
             verdict: Some(verdict(VerdictKind::Passed)),
             upstream: None,
         };
-        Self { dir, offer, standing: ApprovalState::Stands, delivered: Mutex::default(), told: Mutex::default() }
+        Self {
+            dir,
+            offer,
+            standing: ApprovalState::Stands { by: "alice".to_owned() },
+            delivered: Mutex::default(),
+            told: Mutex::default(),
+        }
     }
 
     pub fn clone_dir(&self) -> PathBuf {
@@ -183,8 +189,9 @@ async fn only_what_is_approved_verified_and_known() {
     assert!(refusal.hint.contains("the task is over") && refusal.hint.contains("--unreviewed"), "{refusal:?}");
     (home.offer.approved, home.offer.unapproved) = (approved, None);
     home.standing = ApprovalState::Withdrawn("the review was dismissed".to_owned());
-    assert!(home.refused(&home.request()).await.reasons[0].contains("dismissed"));
-    home.standing = ApprovalState::Stands;
+    let refusal = home.refused(&home.request()).await;
+    assert!(refusal.reasons[0].contains("dismissed") && refusal.hint.contains("once more"), "{refusal:?}");
+    home.standing = ApprovalState::Stands { by: "alice".to_owned() };
     for kind in [Some(VerdictKind::Failed), Some(VerdictKind::None), None] {
         home.offer.verdict = kind.map(verdict);
         assert!(home.refused(&home.request()).await.hint.contains("--unverified"));

@@ -139,6 +139,16 @@ async fn an_approval_that_was_withdrawn_is_not_told_as_one() {
     assert!(home.delivered.lock().unwrap().is_empty(), "the task is not over by that");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn of_several_approvals_the_one_that_stands_is_told() {
+    let upstream = Upstream::start().await;
+    let (mut home, request) = upstream.home();
+    home.standing = ApprovalState::Stands { by: "carol".to_owned() };
+    fetch(&request, &home).await.unwrap_or_else(|e| panic!("{e:?}"));
+    let body = upstream.api.pulls()[0]["body"].as_str().unwrap().to_owned();
+    assert!(body.contains("at last by carol") && !body.contains("alice"), "{body}");
+}
+
 async fn refused(home: &Home, request: &FetchRequest) -> Refusal {
     home.refused(request).await
 }

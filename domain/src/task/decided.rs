@@ -85,6 +85,10 @@ impl Task {
     fn use_decision(&mut self, decision: &crate::Decision, n: u32) {
         self.unjudged.clear();
         self.last_decider = Some(decision.poster.clone());
+        // Finished work was approved again: it stays where it is.
+        if matches!(self.state, State::Approved { .. } | State::Ended { .. }) {
+            return;
+        }
         self.advance = Advance::after(self.advance.take(), decision);
         self.checkpoints.iter_mut().filter(|c| c.n == n).for_each(|c| c.used = true);
         let approved = matches!(decision.verb, crate::Verb::Approve { .. });
@@ -95,6 +99,7 @@ impl Task {
         self.state = match (&self.state, approved) {
             (State::FinalReview { commit, verdict, .. }, true) => {
                 self.advance = None;
+                self.approved = Some(commit.clone());
                 State::Approved { commit: commit.clone(), verdict: verdict.clone() }
             }
             _ => {

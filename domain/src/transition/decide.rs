@@ -59,6 +59,18 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
     allowed(draft, decision);
 }
 
+/// As [`decided`], for a task that is over: only an approval of what was delivered is taken.
+pub(super) fn decided_after(draft: &mut Draft, decision: &Decision) {
+    if approves_again(draft, decision) {
+        decided(draft, decision);
+    }
+}
+
+/// Whether it approves work that is finished and was approved before, whose approval may have been withdrawn since.
+fn approves_again(draft: &Draft, decision: &Decision) -> bool {
+    matches!(decision.verb, Verb::Approve { .. }) && draft.task.is_finished()
+}
+
 /// Refuses a decision of an account without write access; the account is told once.
 fn no_right(draft: &mut Draft, decision: &Decision) {
     let (login, verb) = (decision.poster.login.clone(), decision.verb.command().unwrap_or("comment").to_owned());
@@ -130,6 +142,7 @@ fn about_checkpoint(draft: &mut Draft, decision: &Decision) {
     }
     match &draft.task.state {
         State::AwaitingReview { .. } | State::FinalReview { .. } => judge(draft, decision, None),
+        State::Approved { .. } | State::Ended { .. } if approves_again(draft, decision) => judge(draft, decision, None),
         State::Queued
         | State::Preparing
         | State::Running
@@ -297,7 +310,12 @@ fn about_commit(
 fn accept(draft: &mut Draft, decision: &Decision, at: &Checkpoint, words: Option<String>) {
     let plan = draft.task.kind.reads_only();
     let changes = matches!(decision.verb, Verb::Changes { .. });
+    let again = approves_again(draft, decision);
     draft.emit(Event::DecisionUsed { decision: Box::new(as_used(decision, words.is_some())), n: at.n });
+    // What follows the final approval was done at the first one.
+    if again && let Some(commit) = at.commit.clone() {
+        return draft.answer(decision, Notice::Approved { commit });
+    }
     if let State::Approved { commit, .. } = draft.task.state.clone() {
         draft.say(Notice::Approved { commit: commit.clone() });
         draft.want(Effect::CommitStatus { n: at.n, commit, state: "success".to_owned() });

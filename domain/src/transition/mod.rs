@@ -153,6 +153,8 @@ pub fn transition(task: &Task, envelope: &Envelope) -> (Task, Step) {
         status_shown(&mut draft, seq);
     } else if let Input::UpstreamCiEnded(said) = &envelope.input {
         ci::upstream(&mut draft, said);
+    } else if let Input::Decided { decision } = &envelope.input {
+        decide::decided_after(&mut draft, decision);
     } else if matches!(envelope.input, Input::LogAttached) {
         // An edit that was under way may have come before the file that it is to link.
         draft.show_status();

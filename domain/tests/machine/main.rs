@@ -1,6 +1,7 @@
 //! The task machine: its transition table, and its invariants.
 
 mod advance;
+mod again;
 mod artifacts;
 mod ask;
 mod ci;

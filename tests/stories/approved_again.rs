@@ -1,0 +1,126 @@
+//! Finished work whose approval was withdrawn is approved once more, and `caisson fetch` takes it; a withdrawn one stops counting.
+
+use crate::orders::{caisson, held, said};
+use crate::world::{FIX, REPO, World, git};
+use caisson::forge::{ForgeReads, RepoRef};
+use devforge::Access;
+use domain::{Event, Task};
+use std::path::{Path, PathBuf};
+
+/// A clone of the repository, as a developer has it.
+fn cloned(world: &World, name: &str) -> PathBuf {
+    let header = format!("http.extraHeader=Authorization: token {}", world.forge.admin_token());
+    let clone = world.dir.path().join(name);
+    let url = format!("{}/{REPO}.git", world.forge.url());
+    git(world.dir.path(), &["-c", &header, "clone", "-q", &url, clone.to_str().expect("UTF-8")]);
+    clone
+}
+
+/// Follows a task until its final review stands.
+async fn at_final(world: &World) -> Task {
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("awaiting-review").await;
+    world.approve().await;
+    world.until_state("final-review").await
+}
+
+/// What `caisson fetch` says, and whether it brought the branch.
+async fn fetched(world: &World, clone: &Path) -> (bool, String) {
+    let branch = world.task().await.request.expect("asked").branch;
+    let out = caisson(world, &["fetch", clone.to_str().expect("UTF-8"), &branch]).await;
+    (out.status.success(), said(&out))
+}
+
+/// Dismisses every review of this person, as an administrator may.
+async fn dismissed(world: &World, login: &str) {
+    let pull = world.task().await.pull.expect("a pull request");
+    for review in world.look().reviews(&RepoRef::new("lab", "shop"), pull).await.expect("listed") {
+        if review.author.login == login {
+            world.forge.as_person("root").dismiss(REPO, pull, review.id).expect("dismissed");
+        }
+    }
+}
+
+async fn used(world: &World) -> usize {
+    world.log().await.iter().filter(|event| matches!(event, Event::DecisionUsed { .. })).count()
+}
+
+/// Waits until so many decisions were used.
+async fn until_used(world: &World, count: usize) {
+    let reached = async {
+        while used(world).await < count {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), reached).await.expect("a decision was used");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_withdrawn_approval_of_finished_work_is_given_once_more() {
+    let world = World::new(FIX).await;
+    let _serve = held(&world);
+    let task = at_final(&world).await;
+    let (pull, commit) = (task.pull.expect("a pull request"), task.pushed.expect("a commit"));
+    world.approve().await;
+    world.until_state("approved").await;
+    dismissed(&world, "alice").await;
+    let first = cloned(&world, "first");
+    let (brought, text) = fetched(&world, &first).await;
+    assert!(!brought && text.contains("the approval was dismissed") && text.contains("once more"), "{text}");
+    // Of work that waits to be fetched, by a review.
+    world.approve().await;
+    until_used(&world, 3).await;
+    assert_eq!(world.task().await.state.name(), "approved");
+    let (brought, text) = fetched(&world, &first).await;
+    assert!(brought, "{text}");
+    world.until_state("delivered").await;
+    // Of work that was delivered: by a reader, who may not, and by a comment of a writer.
+    dismissed(&world, "alice").await;
+    let second = cloned(&world, "second");
+    let (brought, text) = fetched(&world, &second).await;
+    assert!(!brought && text.contains("the approval was dismissed"), "{text}");
+    world.bob().approve(REPO, pull, commit.as_str()).expect("posted");
+    world.until_said(pull, "`bob`: `/approve` is for").await;
+    assert_eq!((used(&world).await, world.task().await.state.name()), (3, "delivered"));
+    let id = world.alice().comment(REPO, pull, &format!("/approve {commit}")).expect("said");
+    until_used(&world, 4).await;
+    assert_eq!(world.task().await.state.name(), "delivered");
+    let (brought, text) = fetched(&world, &second).await;
+    assert!(brought, "{text}");
+    world.alice().delete_comment(REPO, id).expect("deleted");
+    let (brought, text) = fetched(&world, &cloned(&world, "third")).await;
+    assert!(!brought && text.contains("the approving comment was deleted"), "{text}");
+    // A review of delivered work counts as well, as long as its pull request is open.
+    world.alice().approve(REPO, pull, commit.as_str()).expect("approved");
+    until_used(&world, 5).await;
+    dismissed(&world, "alice").await;
+    world.alice().close(REPO, pull).expect("closed");
+    world.alice().comment(REPO, pull, &format!("/approve {commit}")).expect("said");
+    world.until_said(pull, "so `/approve` has nothing to act on").await;
+    assert_eq!(used(&world).await, 5, "its pull request is closed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_two_people_approve_both_give_it_once_more() {
+    let mut world = World::new(FIX).await;
+    world.forge.add_person("carol", "secret").expect("a person");
+    world.forge.add_collaborator(REPO, "carol", Access::Write).expect("a right");
+    let task = at_final(&world).await;
+    let (pull, commit) = (task.pull.expect("a pull request"), task.pushed.expect("a commit"));
+    world.reconfigure(|text| text + "[repositories.checkpoint]\napprovals = 2\n").await;
+    let carol = world.forge.as_person("carol");
+    world.approve().await;
+    world.until("one approval", |task| task.unjudged.len() == 1).await;
+    carol.approve(REPO, pull, commit.as_str()).expect("approved");
+    world.until_state("approved").await;
+    dismissed(&world, "carol").await;
+    carol.approve(REPO, pull, commit.as_str()).expect("approved");
+    world.until("one of two", |task| task.unjudged.len() == 1).await;
+    let clone = cloned(&world, "clone");
+    let (brought, text) = fetched(&world, &clone).await;
+    assert!(!brought && text.contains("is not approved"), "{text}");
+    world.approve().await;
+    until_used(&world, 3).await;
+    let (brought, text) = fetched(&world, &clone).await;
+    assert!(brought, "{text}");
+}
