@@ -263,7 +263,7 @@ impl Shared {
     fn look(&self) -> DiskMeasurement {
         let before = self.state().first;
         let free = self.free();
-        let (mut used, mut whole) = (self.open.used(), true);
+        let (mut used, mut whole) = self.open.used();
         for root in std::iter::once(&self.root).chain(&self.home) {
             let (here, all) = walk::used(root, self.limits.inode);
             (used, whole) = (used.saturating_add(here), whole && all);

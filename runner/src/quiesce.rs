@@ -22,7 +22,7 @@ pub async fn run(session: &Arc<Session>, own: &Handle, limits: Limits) -> Done {
     session.background().stop();
     let deadline = Instant::now() + Duration::from_millis(limits.wall_ms.max(1000));
     let mut seen = HashSet::new();
-    let left = loop {
+    let (left, busy) = loop {
         for handle in session.table().running(false) {
             if handle.id != own.id {
                 handle.cancel.cancel();
@@ -32,13 +32,16 @@ pub async fn run(session: &Arc<Session>, own: &Handle, limits: Limits) -> Done {
         session.children.reap_dead();
         let busy = session.table().running(false).iter().any(|handle| handle.id != own.id);
         if (left == 0 && !busy) || Instant::now() > deadline {
-            break left;
+            break (left, busy);
         }
         sleep(STEP).await;
     };
     session.quiescing.store(false, Ordering::SeqCst);
     if left > 0 {
         return Done::failed(format!("{left} processes of the sandbox don't end"));
+    }
+    if busy {
+        return Done::failed("an operation of the runner does not end");
     }
     Done::ok(format!("{} processes ended", seen.len()))
 }

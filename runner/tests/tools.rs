@@ -245,6 +245,31 @@ async fn no_path_and_no_link_leads_out_of_the_workspace() {
     assert_eq!(std::fs::read_to_string(runner.outside().join("secret")).expect("a file"), "secret words");
 }
 
+/// A walk that opened a pipe would take one of the few threads for ever.
+#[tokio::test]
+async fn a_pipe_in_place_of_rules_holds_up_no_walk() {
+    let runner = Runner::start();
+    runner.write("src/main.rs", "needle\n");
+    let pipe = |path: &str| {
+        let path = runner.workspace().join(path);
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+        path
+    };
+    let below = pipe("src/.gitignore");
+    let tools = Requests::of(&runner).await;
+    for _ in 0..6 {
+        assert_eq!(tools.text(list("", None, 0)).await, "[no files in .; what .gitignore names is left out]");
+        assert!(tools.text(search("needle", "src", None)).await.contains("no regular file"));
+        assert!(tools.text(read("main.rs")).await.contains("no such file"));
+    }
+    std::fs::remove_file(below).expect("removed");
+    let above = pipe(".ignore");
+    assert!(tools.text(list("src", None, 0)).await.contains("no regular file"));
+    assert!(tools.text(read("main.rs")).await.contains("no such file"));
+    std::fs::remove_file(above).expect("removed");
+    assert_eq!(tools.text(list("", None, 0)).await, "src/\nsrc/main.rs\n");
+}
+
 #[tokio::test]
 async fn listing_and_searching_honour_gitignore() {
     let runner = Runner::start();

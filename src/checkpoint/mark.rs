@@ -18,6 +18,11 @@ pub fn mark(secret: &[u8], key: &str) -> String {
     format!("{PREFIX}{key} {}{SUFFIX}", code(secret, &key))
 }
 
+/// Twelve hexadecimal digits that only this installation can make for a key.
+pub fn digits(secret: &[u8], key: &str) -> String {
+    code(secret, &safe(key)).chars().take(12).collect()
+}
+
 /// The key in the text's last line, if its mark verifies under `secret`.
 pub fn find(secret: &[u8], text: &str) -> Option<String> {
     let line = text.trim_end().lines().next_back()?.trim();

@@ -25,6 +25,11 @@ impl Talk {
         }
     }
 
+    /// Name of the task's log of actions.
+    pub(super) fn log_name(&self, task: &Task) -> String {
+        message::action_log_name(task.id.0, &self.posts.digits(&format!("{}:actions", task.id)))
+    }
+
     async fn put_log(&self, task: &Task, row: &EffectRow) -> Result<(), Trouble> {
         let (repository, thread) = (self.repositories.of(task)?, log_thread(task)?);
         let post = self.post(task, row, &repository, thread);
@@ -33,7 +38,7 @@ impl Talk {
         }
         let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
         // Each text is redacted by itself; over the whole only the bot's own secrets are searched.
-        let (name, text) = (message::action_log_name(task.id.0), without(&message::action_log(task.id.0, &log)));
+        let (name, text) = (self.log_name(task), without(&message::action_log(task.id.0, &log)));
         let (on, file) = (On::Thread(thread), (name.as_str(), text.as_bytes()));
         match attach_or_refused(&*self.forge, &repository.at, on, file, row.tries).await? {
             Attached::Hangs => {}

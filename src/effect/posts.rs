@@ -146,6 +146,11 @@ impl Posts {
         self.tidy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Digits of a key for the name of a file: with them nobody else can give a file that name beforehand.
+    pub(super) fn digits(&self, key: &str) -> String {
+        mark::digits(self.key.bytes(), key)
+    }
+
     fn marked(&self, text: &str, key: &str) -> String {
         format!("{text}\n\n{}", mark::mark(self.key.bytes(), key))
     }

@@ -58,7 +58,7 @@ impl Talk {
         let over = matches!(task.state, State::Approved { .. } | State::Ended { .. });
         let thread = over.then(|| log_thread(task).ok()).flatten()?;
         let (base, repository) = (self.config.people_url()?, self.repositories.of(task).ok()?);
-        let name = message::action_log_name(task.id.0);
+        let name = self.log_name(task);
         let files = self.forge.attachments(&repository.at, thread).await.ok()?;
         let file = files.into_iter().find(|file| file.name == name)?;
         let plain = file.uuid.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');

@@ -20,9 +20,9 @@ const MOST_COMMENT: usize = 48 << 10;
 /// The most characters of what an action was told, and of what it gave: two thirds from the beginning, the rest from the end.
 const MOST_TEXT: usize = 6_000;
 
-/// The file's name: one for each task, so that it is found again.
-pub fn action_log_name(task: i64) -> String {
-    format!("task-{task}-actions.md")
+/// The file's name: one for each task, so that it is found again. `digits`: what nobody else knows, because on an issue anybody may attach files.
+pub fn action_log_name(task: i64, digits: &str) -> String {
+    format!("task-{task}-actions-{digits}.md")
 }
 
 /// The whole file, of at most 256 KiB; actions in the middle that do not fit are counted.

@@ -55,6 +55,12 @@ const GIT_ENV: &[(&str, &str)] = &[
     ("GIT_CONFIG_VALUE_8", "0"),
 ];
 
+/// Shell lines that fail where git would open a pipe, and wait without end for a writer: of a layered workspace only its layer can have one.
+pub(super) const NO_PIPES: &str = r#"
+pipe=$(cd "${CAISSON_LAYER:-.}" && find . -name .git -prune -o -name '.git*' -type p -print 2>/dev/null | head -n 1) || :
+[ -z "$pipe" ] || { echo "$pipe is a pipe, and git would wait for it without end: delete it" >&2; exit 1; }
+"#;
+
 /// A running container, attached.
 pub(super) struct Session {
     pub boot: String,

@@ -148,6 +148,25 @@ async fn refusals_are_sentences_and_the_task_goes_on() {
     assert_eq!(world.left().await, ["task-1-1"]);
 }
 
+/// Git opens these files without looking what they are.
+#[tokio::test]
+async fn a_pipe_in_place_of_a_file_that_git_reads_is_named_at_once() {
+    let world = World::new().await;
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
+    for path in [".gitignore", "deep/.gitattributes"] {
+        world.sandboxes.of_tasks.open(1).await.unwrap();
+        let done = world.bash(1, &format!("mkdir -p deep && rm -f {path} && mkfifo {path} && echo x >> sum.py")).await;
+        assert_eq!(done.outcome.status, Status::Ok, "{}", done.outcome.text);
+        let began = std::time::Instant::now();
+        let why = reasons(&world, 1, &world.base).await;
+        // Far below the five minutes that reading may take.
+        assert!(why.contains(&format!("./{path} is a pipe")) && began.elapsed().as_secs() < 60, "{why}");
+        world.sandboxes.of_tasks.open(1).await.unwrap();
+        world.bash(1, &format!("rm {path}")).await;
+    }
+    committed(&world, 1, &world.base).await;
+}
+
 #[tokio::test]
 async fn nothing_runs_on_after_a_capture() {
     let world = World::new().await;

@@ -19,11 +19,13 @@ impl Places {
         Self(paths.iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf())).collect())
     }
 
-    /// Bytes on disk of such files.
-    pub fn used(&self) -> u64 {
+    /// Bytes on disk of such files, and whether all open files were examined.
+    pub fn used(&self) -> (u64, bool) {
         let is_process = |name: &OsStr| name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
         let processes = entries(Path::new("/proc")).filter(|entry| is_process(&entry.file_name()));
-        let open = processes.flat_map(|process| entries(&process.path().join("fd"))).take(MOST);
+        let mut left = MOST;
+        let open = processes.flat_map(|process| entries(&process.path().join("fd")));
+        let open = open.take_while(|_| left.checked_sub(1).map(|rest| left = rest).is_some());
         // The kernel still reports the path of a deleted file.
         let here =
             |link: &Path| std::fs::read_link(link).is_ok_and(|at| self.0.iter().any(|place| at.starts_with(place)));
@@ -32,7 +34,8 @@ impl Places {
         let gone = open.filter_map(|link| std::fs::metadata(link).ok()).filter(|file| file.nlink() == 0);
         let mut seen = HashSet::new();
         let counted = gone.filter(|file| seen.insert((file.dev(), file.ino())));
-        counted.map(|file| file.blocks().saturating_mul(512)).sum()
+        let used = counted.map(|file| file.blocks().saturating_mul(512)).sum();
+        (used, left > 0)
     }
 }
 
@@ -52,14 +55,14 @@ mod tests {
         let file = std::fs::File::open(&path).expect("opened");
         let again = file.try_clone().expect("twice");
         let places = Places::of(&[dir.path()]);
-        let before = places.used();
+        let (before, _) = places.used();
         std::fs::remove_file(&path).expect("removed");
-        let held = places.used();
+        let (held, _) = places.used();
         assert!(held >= before + (3 << 20) && held < before + (6 << 20), "{before} {held}");
         let other = tempfile::tempdir().expect("a directory");
-        assert_eq!(Places::of(&[other.path()]).used(), 0, "what lay elsewhere is not ours");
+        assert_eq!(Places::of(&[other.path()]).used(), (0, true), "what lay elsewhere is not ours");
         drop((file, again));
-        assert!(places.used() < held);
-        assert_eq!(Places::of(&[Path::new("/proc")]).used(), 0, "another place");
+        assert!(places.used().0 < held);
+        assert_eq!(Places::of(&[Path::new("/proc")]).used().0, 0, "another place");
     }
 }

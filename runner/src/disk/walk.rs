@@ -18,14 +18,23 @@ pub fn used(root: &Path, inode: u64) -> (u64, bool) {
     let mut waiting: Vec<PathBuf> = vec![root.to_owned()];
     let mut twice = HashSet::new();
     while let Some(directory) = waiting.pop() {
-        let Ok(entries) = std::fs::read_dir(&directory) else {
-            // Deleted meanwhile, unreadable, or deeper than a path can express.
-            whole &= !directory.exists();
-            continue;
+        let entries = match std::fs::read_dir(&directory) {
+            Ok(entries) => entries,
+            Err(error) => {
+                whole &= is_gone(&error);
+                continue;
+            }
         };
         for entry in entries.flatten() {
             // Of the entry itself, because links are not followed.
-            let Ok(found) = entry.metadata() else { continue };
+            let found = match entry.metadata() {
+                Ok(found) => found,
+                // A directory may be readable and not searchable.
+                Err(error) => {
+                    whole &= is_gone(&error);
+                    continue;
+                }
+            };
             if found.dev() != top.dev() {
                 continue;
             }
@@ -48,9 +57,16 @@ pub fn used(root: &Path, inode: u64) -> (u64, bool) {
     (blocks.saturating_mul(512).max(files.saturating_mul(inode)), whole)
 }
 
+/// Whether it was deleted meanwhile. What is unreadable, or deeper than a path can express, may take space.
+fn is_gone(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::sys::stat::{Mode, mkdirat};
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn each_file_counts_once_and_nothing_outside_does() {
@@ -80,5 +96,28 @@ mod tests {
         }
         std::fs::create_dir_all(&deep).expect("made");
         assert!(used(dir.path(), 0).1);
+        // Deeper than a path can express.
+        let mut at = std::fs::File::open(dir.path()).expect("opened");
+        let name = "d".repeat(250);
+        for _ in 0..20 {
+            mkdirat(&at, name.as_str(), Mode::S_IRWXU).expect("made");
+            let next = nix::fcntl::openat(&at, name.as_str(), nix::fcntl::OFlag::O_DIRECTORY, Mode::empty());
+            at = next.expect("opened").into();
+        }
+        assert!(!used(dir.path(), 0).1);
+    }
+
+    #[test]
+    fn a_directory_that_is_listed_and_not_searched_is_not_taken_for_an_empty_one() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let closed = dir.path().join("closed");
+        std::fs::create_dir(&closed).expect("made");
+        std::fs::write(closed.join("file"), "x").expect("written");
+        let mode = |mode| std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(mode)).expect("set");
+        mode(0o400);
+        let (is_searched, whole) = (closed.join("file").exists(), used(dir.path(), 0).1);
+        mode(0o700);
+        // Root may search everything.
+        assert_eq!(whole, is_searched);
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
-use ignore::{Walk, WalkBuilder};
+use ignore::{DirEntry, Walk, WalkBuilder};
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
 
@@ -27,12 +27,28 @@ pub fn walk(scope: &Scope<'_>, path: &str, depth: u32) -> Result<(PathBuf, Walk)
         return FileError::sentence(format!("{} leads out of the workspace", show(&relative)));
     };
     let inside = inside.to_owned();
+    // The walk reads the rules of the directories above as well.
+    if start.ancestors().take_while(|at| at.starts_with(scope.workspace.root())).any(has_odd_rules) {
+        return FileError::sentence("a .gitignore or .ignore here is no regular file: delete it with bash first");
+    }
     let mut builder = WalkBuilder::new(&start);
     builder.hidden(false).require_git(false).git_global(false).git_exclude(false).follow_links(false);
     builder.max_depth(if depth == 0 { None } else { usize::try_from(depth).ok() });
     builder.sort_by_file_name(std::ffi::OsStr::cmp);
-    builder.filter_entry(|entry| entry.file_name() != ".git");
+    builder.filter_entry(may_enter);
     Ok((inside, builder.build()))
+}
+
+/// Whether the rules of this directory are no regular file: opening a pipe would wait without end.
+pub(super) fn has_odd_rules(directory: &Path) -> bool {
+    let is_odd = |name: &&str| directory.join(name).metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
+    [".gitignore", ".ignore"].iter().any(is_odd)
+}
+
+/// Whether a walk takes this entry.
+pub(super) fn may_enter(entry: &DirEntry) -> bool {
+    let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+    entry.file_name() != ".git" && !(is_directory && has_odd_rules(entry.path()))
 }
 
 /// A glob over paths below the start, or over names alone if it has no slash.

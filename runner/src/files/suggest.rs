@@ -4,6 +4,7 @@ use std::path::Path;
 
 use ignore::WalkBuilder;
 
+use super::list::{has_odd_rules, may_enter};
 use super::shown::show;
 
 /// Entries looked at before giving up.
@@ -22,9 +23,12 @@ pub fn missing(root: &Path, relative: &Path) -> String {
 /// Paths with the same name elsewhere, or with a name that is nearly the same, best first.
 fn similar(root: &Path, relative: &Path) -> Vec<String> {
     let Some(name) = relative.file_name().map(|name| name.to_string_lossy().to_lowercase()) else { return Vec::new() };
+    if has_odd_rules(root) {
+        return Vec::new();
+    }
     let wanted = show(relative).to_lowercase();
     let mut builder = WalkBuilder::new(root);
-    builder.hidden(false).require_git(false).git_global(false).filter_entry(|entry| entry.file_name() != ".git");
+    builder.hidden(false).require_git(false).git_global(false).filter_entry(may_enter);
     let mut found: Vec<(usize, String)> = Vec::new();
     for entry in builder.build().flatten().take(LOOKED_AT).filter(|entry| entry.depth() > 0) {
         let other = entry.file_name().to_string_lossy().to_lowercase();

@@ -390,9 +390,9 @@ fn an_import_of_more_names_takes_the_place_of_the_one_of_fewer() {
 #[test]
 fn what_stands_between_and_above_definitions_is_not_lost() {
     let python = "import os\n\ndef f():\n    return 1\n";
-    let attempt = "try:\n    import json\nexcept ImportError:\n    json = None\n";
-    let out = put(python, &format!("{attempt}\ndef f():\n    return json\n")).unwrap();
-    assert_eq!(out, format!("import os\n{attempt}\ndef f():\n    return json\n"));
+    let guarded = "try:\n    import json\nexcept ImportError:\n    json = None\n";
+    let out = put(python, &format!("{guarded}\ndef f():\n    return json\n")).unwrap();
+    assert_eq!(out, format!("import os\n{guarded}\ndef f():\n    return json\n"));
     let script = "const fs = require('fs');\n\nfunction a() {\n  return 1;\n}\n";
     let block =
         "const fs = require('fs');\nconst { join } = require('path');\n\nfunction a() {\n  return join('a', 'b');\n}\n";

@@ -20,8 +20,7 @@ use super::mirror::Mirrors;
 use crate::disk::free_bytes;
 use crate::sandbox::core::Core;
 use crate::sandbox::record::Record;
-use crate::sandbox::session::{self, Session, Work};
-
+use crate::sandbox::session::{self, NO_PIPES, Session, Work};
 use crate::sandbox::{PrepareSpec, Result, SandboxError};
 
 /// Commands that prepare a sandbox before the agent enters, and the commit they run on.
@@ -196,7 +195,9 @@ impl Setups {
             let left = free.saturating_sub(self.core.settings.disk_floor_bytes);
             let path = beside.join(name);
             let mut file = tokio::fs::File::create(&path).await.map_err(|e| io(&path, &e))?;
-            let done = session.spool(Work::new(["sh", "-c", pack]).wall(COPY_MS), &mut file, most.min(left)).await;
+            let script = format!("set -e{NO_PIPES}{pack}");
+            let work = Work::new(["sh", "-c", &script]).wall(COPY_MS);
+            let done = session.spool(work, &mut file, most.min(left)).await;
             let done = done.map_err(|e| match e {
                 SandboxError::Limit(_) if left < most => SandboxError::Unavailable(format!(
                     "what the setup commands left does not fit beside the {} MiB that are to stay free at {} (`sandbox.disk_floor_mib`); \

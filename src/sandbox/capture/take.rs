@@ -17,7 +17,7 @@ use crate::git::{PackBase, Tree};
 use crate::sandbox::core::Core;
 use crate::sandbox::index::{Indexes, Kept};
 use crate::sandbox::record::Record;
-use crate::sandbox::session::{self, Session, Work};
+use crate::sandbox::session::{self, NO_PIPES, Session, Work};
 use crate::sandbox::{CaptureSpec, Result, SandboxError};
 
 /// How long stopping everything may take, in milliseconds.
@@ -180,7 +180,7 @@ impl Trees {
             }
         };
         let (script, words) = way.script(base.as_ref().map_or(0, |base| base.bytes));
-        let script = format!("{OWN}{script}{HAND_OUT}");
+        let script = format!("{OWN}{NO_PIPES}{script}{HAND_OUT}");
         let words = words.iter().map(String::as_str).chain([&*by_products]);
         let mut work = Work::new(["sh", "-c", &script, "take", segment.base.as_str()].into_iter().chain(words));
         let mut index: &[u8] = way.index();

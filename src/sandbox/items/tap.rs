@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::lines::{indent, message, number, place, regex};
 use super::stack::frame;
-use super::{Item, Severity, Tool};
+use super::{Item, MOST, Severity, Tool};
 
 static FAILED: LazyLock<Regex> = LazyLock::new(|| regex(r"^ *not ok \d+(?: - | )(.+?)$"));
 static LOCATION: LazyLock<Regex> = LazyLock::new(|| regex(r"^'(.+):(\d+):\d+'$"));
@@ -20,6 +20,8 @@ static PLACE: LazyLock<Regex> =
 
 /// The most lines of comments that belong to one failure.
 const COMMENTS: usize = 60;
+/// The most lines of a block.
+const BLOCK: usize = 1_000;
 
 /// Whether the output is TAP; its first line may be cut off.
 fn spoken(lines: &[&str]) -> bool {
@@ -46,6 +48,9 @@ pub(super) fn read(lines: &[&str]) -> Vec<Item> {
         .collect();
     let mut items = Vec::new();
     for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.contains("not ok")) {
+        if items.len() >= MOST {
+            break;
+        }
         let Some(mut item) = item(lines, at, Tool::Tap) else { continue };
         let below =
             lines.get(at + 1).is_some_and(|next| next.trim_start().starts_with('#') && indent(next) == indent(line));
@@ -76,7 +81,11 @@ fn comments(item: &mut Item, lines: &[&str]) {
 
 /// The failures, reported for `tool`.
 pub(super) fn items(lines: &[&str], tool: Tool) -> Vec<Item> {
-    (0..lines.len()).filter(|&at| lines[at].contains("not ok ")).filter_map(|at| item(lines, at, tool)).collect()
+    (0..lines.len())
+        .filter(|&at| lines[at].contains("not ok "))
+        .filter_map(|at| item(lines, at, tool))
+        .take(MOST)
+        .collect()
 }
 
 fn item(lines: &[&str], at: usize, tool: Tool) -> Option<Item> {
@@ -92,6 +101,7 @@ fn item(lines: &[&str], at: usize, tool: Tool) -> Option<Item> {
     let block: Vec<&str> = match has_block {
         true => rest[1..]
             .iter()
+            .take(BLOCK)
             .take_while(|line| line.trim() != "..." && (line.is_empty() || indent(line) > depth))
             .copied()
             .collect(),

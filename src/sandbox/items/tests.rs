@@ -308,6 +308,9 @@ fn an_output_made_to_cost_much_costs_little() {
     hostile.push(numbered("make: Entering directory '/workspace/#'\na.c:1:1: error: x\n"));
     hostile.push("1..9\n".to_owned() + &numbered("not ok # - a\n#   Failed test 'a'\n"));
     hostile.push(numbered(" FAIL  a.js > #\n"));
+    let nested: String = (0..300).map(|k| format!("{0}not ok 1 - a\n{0} ---\n", " ".repeat(k))).collect();
+    hostile.push(format!("TAP version 13\n{nested}{}", "\n".repeat(most - nested.len())));
+    hostile.push(format!("# Subtest: a\n{nested}{}", "\n".repeat(most - nested.len())));
     let began = std::time::Instant::now();
     hostile.iter().for_each(|text| held(&read(text)));
     let each = began.elapsed() / u32::try_from(hostile.len()).unwrap();
