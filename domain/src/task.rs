@@ -1,5 +1,6 @@
 //! A task as the fold of its log of events.
 
+mod attempt;
 mod decided;
 mod work;
 

@@ -187,8 +187,8 @@ impl Reader {
     }
 
     /// As it is answered, why a text begins no task that was written before the newest task of its issue began, or was ended, or before a
-    /// `/stop` that found no task at work: read in time, it would have begun before that one, or been ended as well. The pages of an issue's
-    /// attempts are read each by itself.
+    /// `/stop` that found no task at work: read in time, it would have begun before that one, or been ended as well; or that is a `/retry` from
+    /// before the newest attempt could be seen. The pages of an issue's attempts are read each by itself.
     pub(super) async fn overtaken(
         &self,
         entry: &Repository,
@@ -203,9 +203,14 @@ impl Reader {
         let began = task.request.as_ref().map_or(0, |request| request.number);
         let ended = if let Some(End::Cancelled { number, .. }) = task.end() { *number } else { 0 };
         let stop = self.store.watermark(&stops(entry, &task)).await?.unwrap_or(0);
-        let about = About { task: &task, pull_url: None, scripted: false, line: None };
-        Ok((text.number < began.max(ended).max(stop))
-            .then(|| message::overtaken(&text.author.login, text.command_name(), &about)))
+        if text.number < began.max(ended).max(stop) {
+            let about = About { task: &task, pull_url: None, scripted: false, line: None };
+            return Ok(Some(message::overtaken(&text.author.login, text.command_name(), &about)));
+        }
+        if !matches!(text.verb, Verb::Retry { .. }) {
+            return Ok(None);
+        }
+        self.threads.just_begun(&task, text.number, &text.author.login).await
     }
 
     /// On the pull request of an ended task while another attempt is at work: tells an author with write access where that is.

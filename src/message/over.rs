@@ -1,8 +1,9 @@
-//! Answers about a task that has ended.
+//! Answers about a task that has ended, or that a text came too early for.
 
 use super::about::About;
 use super::life::leftovers;
 use crate::text::code;
+use domain::Task;
 
 /// A question about it.
 pub fn over_for_questions(login: &str, about: &About<'_>) -> String {
@@ -40,6 +41,20 @@ pub fn overtaken(login: &str, name: &str, about: &About<'_>) -> String {
     )
 }
 
+/// A `/retry` from before the attempt that another one by `asker` began could be seen, or had taken an action.
+pub fn begun_already(login: &str, task: &Task, asker: &str) -> String {
+    let again = match task.state.ended() {
+        true => "To begin again, write `/retry` once more.",
+        false => "To begin again, write `/retry` once more after it took an action, or `/stop` it first.",
+    };
+    format!(
+        "{}: task {} is the new attempt that {} asked for, and this `/retry` came before it had done anything that you could see, so nothing was ended or begun. {again}",
+        code(login),
+        task.id,
+        code(asker)
+    )
+}
+
 /// What begins a new task.
 fn next(about: &About<'_>) -> String {
     let again = about.again();
@@ -73,5 +88,12 @@ mod tests {
             .join("\n---\n")
         };
         insta::assert_snapshot!("over", [texts(TaskKind::Fix), texts(TaskKind::Review)].join("\n---\n"));
+    }
+
+    #[test]
+    fn a_retry_that_came_too_early_says_when_another_one_counts() {
+        let over = State::Ended { end: End::Cancelled { by: "bob".into(), number: 0 } };
+        let texts = [State::Preparing, over].map(|state| begun_already("b`ob", &task(TaskKind::Fix, state), "al`ice"));
+        insta::assert_snapshot!("begun_already", texts.join("\n---\n"));
     }
 }

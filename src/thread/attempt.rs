@@ -1,13 +1,14 @@
-//! The approved checkpoint of an earlier attempt that `/retry --from N` begins from: looked for in that attempt's log, and on the forge.
+//! Why a `/retry` begins nothing, and the approved checkpoint of an earlier attempt that `/retry --from N` begins from: looked for in that
+//! attempt's log, and on the forge.
 //! Tests: `tests/stories/retry.rs`.
 
 use super::Threads;
 use crate::config::process::Repository;
 use crate::git::{Auth, GitError, Meaning, Repos};
-use crate::message::{NoStart, no_start};
+use crate::message::{NoStart, begun_already, no_start};
 use crate::trouble::Trouble;
 use crate::upstream::on_forge;
-use domain::{ApprovedStart, Commit, Decision, Event, Task, Verb};
+use domain::{ApprovedStart, Commit, Decision, Effect, Event, Task, Verb};
 
 impl Threads {
     /// Why no new attempt begins by this decision of somebody who may otherwise begin one, as it is answered; none where it may.
@@ -18,12 +19,23 @@ impl Threads {
         decision: &Decision,
     ) -> Result<Option<String>, Trouble> {
         let who = &decision.poster;
+        if let Some(answer) = self.just_begun(task, decision.number, &who.login).await? {
+            return Ok(Some(answer));
+        }
         if let Err(answer) = self.attempt(entry, task, (who, decision.right)).await? {
             return Ok(Some(answer));
         }
         let Verb::Retry { from: Some(n) } = decision.verb else { return Ok(None) };
         let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
         Ok(self.start(entry, (task, &log), n, &who.login).await?.err())
+    }
+
+    /// The answer to a `/retry` with this number that came too early to be about this attempt; none where it did not.
+    pub(crate) async fn just_begun(&self, task: &Task, number: i64, login: &str) -> Result<Option<String>, Trouble> {
+        // An issue's status comment is the first that a person sees of a task.
+        let shown = self.store.post(task.id, &Effect::StatusComment.key()).await?;
+        let request = task.request.as_ref().filter(|_| task.is_just_begun(number, shown));
+        Ok(request.map(|request| begun_already(login, task, &request.asker.login)))
     }
 
     /// The checkpoint with this number of an attempt, if it was approved and its commit is still there; an error within is the answer.

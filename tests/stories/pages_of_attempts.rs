@@ -37,13 +37,15 @@ async fn of_two_texts_on_two_pages_one_begins_the_attempt_and_the_other_is_answe
     world.alice().comment(REPO, pull, "/retry").expect("said");
     world.alice().comment(REPO, issue, "/retry").expect("said");
     world.start().await;
-    // Whichever was taken up first, the other one is about an attempt at work, or ends it and begins the next.
+    // Whichever was taken up first, the other one was written before anybody could see the attempt that it began.
     until("both", async || {
         let said = [world.said(issue).await, world.said(pull).await].concat();
-        said.iter().any(|text| text.contains("is at work on this issue")) || tasks(&world).await == 3
+        let answers = ["is at work on this issue", "is the new attempt that `alice` asked for"];
+        said.iter().any(|text| answers.iter().any(|words| text.contains(words)))
     })
     .await;
     world.read_now().await.expect("read");
+    assert_eq!(tasks(&world).await, 2);
     let rows = world.store().tasks(9).await.expect("read");
     assert_eq!(rows.iter().filter(|row| row.state != "cancelled").count(), 1, "{rows:?}");
 }

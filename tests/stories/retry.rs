@@ -130,6 +130,56 @@ async fn a_retry_whose_task_ended_before_it_was_read_begins_the_attempt_once() {
     assert_eq!(world.store().tasks(5).await.expect("read").len(), 2);
 }
 
+/// Two people who find the same work wrong, neither of whom could see what the other one asked for.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_several_retries_before_the_attempt_could_be_seen_one_begins_it_and_the_others_are_answered() {
+    let mut world = World::new(FIX).await;
+    world.forge.add_collaborator(REPO, "bob", devforge::Access::Write).expect("a writer");
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("awaiting-review").await;
+    world.approve().await;
+    world.until_state("final-review").await;
+    world.stop().await;
+    world.alice().comment(REPO, issue, "/retry").expect("said");
+    world.bob().comment(REPO, issue, "/retry").expect("said");
+    world.alice().comment(REPO, issue, "/retry --from 1").expect("said");
+    world.start().await;
+    world.until_said(issue, "`bob`: task 2 is the new attempt that `alice` asked for").await;
+    world.until_said(issue, "`alice`: task 2 is the new attempt that `alice` asked for").await;
+    second(&world, "awaiting-review").await;
+    // Neither a kill nor another reading carries them out later.
+    world.kill();
+    world.start().await;
+    world.heard(issue).await;
+    assert_eq!(second(&world, "awaiting-review").await.id, TaskId(2));
+    let early = |text: &&String| text.contains("is the new attempt that");
+    assert_eq!(world.said(issue).await.iter().filter(early).count(), 2);
+    // Who has seen it may begin another.
+    world.bob().comment(REPO, issue, "/retry").expect("said");
+    world.until_said(issue, "It is a new attempt after task 2").await;
+    assert_eq!(world.store().tasks(5).await.expect("read").len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retry_of_an_attempt_that_took_no_action_is_answered_until_that_is_stopped() {
+    let world = World::new(FIX).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("awaiting-review").await;
+    world.model.set_away(true);
+    world.alice().comment(REPO, issue, "/retry").expect("said");
+    world.until_said(issue, "It is a new attempt after task 1").await;
+    world.alice().comment(REPO, issue, "/retry").expect("said");
+    let text = world.until_said(issue, "`alice`: task 2 is the new attempt that `alice` asked for").await;
+    assert!(text.contains("once more after it took an action, or `/stop` it first"), "{text}");
+    assert!(!world.store().task(TaskId(2)).await.expect("read").state.ended());
+    world.alice().comment(REPO, issue, "/stop").expect("said");
+    second(&world, "cancelled").await;
+    world.model.set_away(false);
+    world.alice().comment(REPO, issue, "/retry").expect("said");
+    world.until_said(issue, "It is a new attempt after task 2").await;
+    assert_eq!(world.store().tasks(5).await.expect("read").len(), 3);
+}
+
 /// Without the right to begin, `/retry` does not end the task.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retry_that_may_not_begin_ends_nothing() {

@@ -59,3 +59,52 @@ fn a_stored_command_without_options_is_read_and_written_as_it_was() {
     let request = serde_json::to_string(&request(TaskKind::Fix)).expect("written");
     assert!(!request.contains("terms") && !request.contains("earlier"), "{request}");
 }
+
+/// A new attempt, asked for by the text 10.
+fn again() -> Walk {
+    let earlier = Earlier { task: TaskId(9), tried: Vec::new(), from: None, upstream_ci: None };
+    Walk::asked(Request { earlier: Some(earlier), number: 10, ..request(TaskKind::Fix) })
+}
+
+#[test]
+fn an_attempt_is_just_begun_until_it_is_shown_and_has_acted() {
+    let mut walk = again();
+    for input in [None, Some(Input::SlotFree), Some(prepared())] {
+        if let Some(input) = input {
+            walk.feed(input);
+        }
+        for (number, shown) in [(11, None), (11, Some(20)), (21, Some(20))] {
+            assert!(walk.task.is_just_begun(number, shown), "{:?}: {number}, {shown:?}", walk.task.state);
+        }
+    }
+    walk.answer(vec![bash(), bash()]);
+    for task in [walk.task.clone(), Task::fold(TaskId(1), &walk.log)] {
+        assert!(task.is_just_begun(11, Some(20)), "it was written before anybody could see the attempt");
+        assert!(task.is_just_begun(11, None), "nobody can see it yet");
+        assert!(!task.is_just_begun(21, Some(20)));
+    }
+    let mut first = Walk::new(TaskKind::Fix);
+    assert!(!first.task.is_just_begun(11, None));
+    first.feed(Input::SlotFree).feed(prepared());
+    assert!(!first.task.is_just_begun(11, Some(20)), "a first attempt is followed at any time");
+}
+
+#[test]
+fn an_attempt_that_rests_or_is_over_keeps_nobody_from_another() {
+    let mut paused = again();
+    paused.decide(said(25, Verb::Pause));
+    assert!(paused.task.is_just_begun(11, Some(20)) && !paused.task.is_just_begun(26, Some(20)));
+    let mut stopped = again();
+    stopped.decide(said(30, Verb::Stop));
+    assert!(stopped.task.state.ended());
+    assert!(stopped.task.is_just_begun(29, Some(40)), "it was written before the end, of what nobody could see");
+    for (number, shown) in [(29, None), (29, Some(20)), (30, Some(40)), (31, Some(40)), (31, None)] {
+        assert!(!stopped.task.is_just_begun(number, shown), "{number}, {shown:?}");
+    }
+    let mut failed = again();
+    failed.feed(Input::SlotFree);
+    let why = "no such image".to_owned();
+    failed.feed(Input::EffectFailed { effect: "prepare:2".into(), failure: Failure::Fatal { why } });
+    assert!(failed.task.state.ended(), "{:?}", failed.task.state);
+    assert!(failed.task.is_just_begun(11, Some(20)) && !failed.task.is_just_begun(21, Some(20)));
+}
