@@ -11,6 +11,8 @@ mod additions;
 mod floors;
 #[path = "house/hints.rs"]
 mod hints;
+#[path = "house/project_file.rs"]
+mod project_file;
 #[path = "house/words.rs"]
 mod words;
 

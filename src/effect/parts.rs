@@ -114,6 +114,7 @@ impl Dependencies<'_> {
             auth: self.auth.clone(),
             pack_key: self.mark_key.clone(),
             known_commits: KnownCommits::default(),
+            projects: std::sync::Mutex::default(),
         });
         let egress = Arc::new(Egress {
             config: config.clone(),
@@ -156,7 +157,6 @@ impl Dependencies<'_> {
             config: self.config.clone(),
             store: self.store.clone(),
             repositories: shared.repositories.clone(),
-            read: std::sync::Mutex::default(),
         };
         Actions {
             config: self.config.clone(),

@@ -2,25 +2,18 @@
 
 use super::repository::{Repositories, base, request};
 use crate::config::Process;
-use crate::config::project::FILE;
 use crate::engine::repeated;
-use crate::policy::{ActionContext, Rules, Ruling, secrets};
+use crate::policy::{ActionContext, Ruling, secrets};
 use crate::store::Store;
 use crate::trouble::Trouble;
-use domain::{Action, ActionKind, Commit, Event, Task};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// The most repositories and commits whose rules are cached.
-const MOST: usize = 64;
+use domain::{Action, ActionKind, Event, Task};
+use std::sync::Arc;
 
 /// Judges single actions by the rules.
 pub(super) struct Rulebook {
     pub config: Arc<Process>,
     pub store: Store,
     pub repositories: Arc<Repositories>,
-    /// Cache of rules, because reading them for each action would cost more than the action.
-    pub read: Mutex<HashMap<(String, Commit), Arc<Rules>>>,
 }
 
 impl Rulebook {
@@ -34,7 +27,8 @@ impl Rulebook {
     }
 
     async fn by_rules(&self, task: &Task, number: u32, action: &Action) -> Result<Ruling, Trouble> {
-        let rules = self.rules_of(task).await?;
+        // Not the whole policy: that needs the repository's place on the forge, which an action does not wait for.
+        let rules = &self.repositories.project(&request(task)?.repository, &base(task)?).await?.rules;
         let least = ActionContext { stranger: request(task)?.of_stranger(), ..ActionContext::default() };
         let without = rules.judge(action, least);
         // The log is read only if it makes a difference.
@@ -55,28 +49,6 @@ impl Rulebook {
     async fn repeated(&self, task: &Task, number: u32) -> Result<u32, Trouble> {
         let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
         Ok(repeated(&log, number).unwrap_or(u32::MAX))
-    }
-
-    async fn rules_of(&self, task: &Task) -> Result<Arc<Rules>, Trouble> {
-        let key = (request(task)?.repository.clone(), base(task)?);
-        if let Some(known) = self.read.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
-            return Ok(known.clone());
-        }
-        let wrong = |file: &str, (at, key, why): (usize, &str, String)| {
-            Trouble::blocked(format!(
-                "rule {} of {file} cannot be followed, so nothing is done: `{key}`: {why}",
-                at + 1
-            ))
-        };
-        let own = self.repositories.project(&key.0, &key.1).await?.policy;
-        let operators = Rules::read(&self.config.policy).map_err(|e| wrong("caisson.toml", e))?;
-        let rules = Arc::new(operators.and(Rules::read(&own).map_err(|e| wrong(FILE, e))?));
-        let mut known = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST {
-            known.clear();
-        }
-        known.insert(key, rules.clone());
-        Ok(rules)
     }
 
     /// Whether the content of a web page is in this task's conversation: read by it, or by an attempt before it, of which it is told.

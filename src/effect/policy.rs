@@ -1,13 +1,19 @@
 //! The policy for one step of a task: the operator's tables for its repository, narrowed by the project file at the task's base, and
-//! widened where the operator accepted that exact file. Resolved once per step. Tests: `tests/stories/policy.rs`.
+//! widened where the operator accepted that exact file. Resolved once per step. Also the only place from which a step takes the project file
+//! (`tests/house/project_file.rs`). Tests: `tests/stories/policy.rs`.
 
-use super::repository::{Repositories, Repository, request};
+use super::repository::{ProjectWithRules, Repositories, Repository, request};
 use crate::config::process::Sandbox;
-use crate::config::project::{Effective, FILE, Granted, MAX_BYTES, Network, Project};
+use crate::config::project::{Effective, FILE, Granted, Network};
+use crate::policy::Rules;
 use crate::sandbox::SetupSpec;
 use crate::trouble::Trouble;
 use domain::{Commit, Task};
 use protocol::router::Rule;
+use std::sync::{Arc, PoisonError};
+
+/// The most repositories and commits whose project files are cached.
+const MOST: usize = 64;
 
 /// The resolved policy.
 pub(super) struct Policy<'a> {
@@ -61,13 +67,32 @@ impl Repositories {
         self.resolved(repository, base, None).await
     }
 
-    /// The project file of this commit; the default where there is none.
+    /// The project file of this commit, read and compiled once for all steps; the default where there is none.
     ///
     /// # Errors
-    /// Blocked where it cannot be read as one.
-    pub(super) async fn project(&self, key: &str, commit: &Commit) -> Result<Project, Trouble> {
-        let Some(bytes) = self.repos.show(key, commit, FILE, MAX_BYTES).await? else { return Ok(Project::default()) };
-        Project::parse(FILE, &String::from_utf8_lossy(&bytes)).map_err(|e| Trouble::blocked(e.to_string()))
+    /// Blocked where it, or a rule of the operator's, cannot be followed.
+    pub(super) async fn project(&self, key: &str, commit: &Commit) -> Result<Arc<ProjectWithRules>, Trouble> {
+        let at = (key.to_owned(), commit.clone());
+        if let Some(known) = self.projects.lock().unwrap_or_else(PoisonError::into_inner).get(&at) {
+            return Ok(known.clone());
+        }
+        let file = self.repos.project_file(key, commit).await?;
+        let project = file.project.map_err(|e| Trouble::blocked(e.to_string()))?;
+        let wrong = |file: &str, (at, key, why): (usize, &str, String)| {
+            Trouble::blocked(format!(
+                "rule {} of {file} cannot be followed, so nothing is done: `{key}`: {why}",
+                at + 1
+            ))
+        };
+        let operators = Rules::read(&self.config.policy).map_err(|e| wrong("caisson.toml", e))?;
+        let rules = operators.and(Rules::read(&project.policy).map_err(|e| wrong(FILE, e))?);
+        let read = Arc::new(ProjectWithRules { project, rules });
+        let mut projects = self.projects.lock().unwrap_or_else(PoisonError::into_inner);
+        if projects.len() >= MOST {
+            projects.clear();
+        }
+        projects.insert(at, read.clone());
+        Ok(read)
     }
 
     /// As [`Repositories::policy_of`], for a task whose command of the repository's own wishes for this. Its hosts are reached only if the
@@ -78,13 +103,13 @@ impl Repositories {
         base: &Commit,
         wish: Option<&Network>,
     ) -> Result<Policy<'_>, Trouble> {
-        let project = self.project(&repository.key, base).await?;
+        let project = &self.project(&repository.key, base).await?.project;
         let (granted, accepted) = (Granted::of(&self.config, &repository.key), repository.accepted.as_deref());
         let effective = project.within(&granted, accepted);
         let mut of_command = match wish.filter(|wish| !wish.hosts.is_empty()) {
             Some(wish) => {
                 let commands = self.repos.own_commands(&repository.key, base).await?;
-                project.with_networks(commands.networks()).network_of(accepted, wish)
+                project.clone().with_networks(commands.networks()).network_of(accepted, wish)
             }
             None => Vec::new(),
         };

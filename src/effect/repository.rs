@@ -2,13 +2,16 @@
 
 use super::known_commits::KnownCommits;
 use crate::config::process::Repository as Entry;
+use crate::config::project::Project;
 use crate::config::{Process, Secret};
 use crate::forge::{RepoRef, RepositoryAddresses};
 use crate::git::{Auth, Branch, RemoteUrl, Repos};
+use crate::policy::Rules;
 use crate::store::Store;
 use crate::trouble::Trouble;
 use domain::{Commit, Request, Task};
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
 /// A configured repository at its present place.
 pub struct Repository {
@@ -23,6 +26,13 @@ pub struct Repository {
     /// Names of hooks, runners and keys that the operator accepted although they may run or read a push, as given by
     /// [`crate::forge::ForgeReads::foreign`].
     pub accepted_foreign: Vec<String>,
+}
+
+/// The project file of a commit.
+pub(super) struct ProjectWithRules {
+    pub project: Project,
+    /// The rules about single actions: the operator's and the file's own.
+    pub rules: Rules,
 }
 
 /// The configured repositories: their places on the forge, their commits on this host, and their policies.
@@ -41,6 +51,8 @@ pub struct Repositories {
     pub pack_key: Secret,
     /// Which commits are known to be in `repos`.
     pub known_commits: KnownCommits,
+    /// Cache of project files by the repository's key and the commit, because reading one for each action would cost more than the action.
+    pub(super) projects: Mutex<HashMap<(String, Commit), Arc<ProjectWithRules>>>,
 }
 
 impl Repositories {

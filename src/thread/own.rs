@@ -7,7 +7,7 @@
 use super::Threads;
 use crate::config::own_commands::OwnCommands;
 use crate::config::process::Repository;
-use crate::config::project::{FILE, Granted, MAX_BYTES, Network, Project};
+use crate::config::project::{Granted, Network};
 use crate::egress::overruled;
 use crate::forge::{Account, IssueLocks};
 use crate::git::{Auth, Branch, Repos};
@@ -220,12 +220,10 @@ impl Threads {
         if !self.config.sandbox_of(&entry.key).networked() {
             return Ok(MissingHosts { closed: wanted.hosts.clone(), ..MissingHosts::default() });
         }
-        let file = reader.repos.show(&entry.key, &at_tip.commit, FILE, MAX_BYTES).await;
-        let project = match file.map_err(|error| not_now(error.into()))? {
-            // Where the file has a mistake no task goes on, so nothing is reached.
-            Some(bytes) => Project::parse(FILE, &String::from_utf8_lossy(&bytes)).unwrap_or_default(),
-            None => Project::default(),
-        };
+        // That of the newest commit, not of a policy: the task that would have one has not begun.
+        let file = reader.repos.project_file(&entry.key, &at_tip.commit).await;
+        // Where the file has a mistake no task goes on, so nothing is reached.
+        let project = file.map_err(|error| not_now(error.into()))?.project.unwrap_or_default();
         let project = project.with_networks(at_tip.commands.networks());
         let mut granted = Granted::of(&self.config, &entry.key);
         granted.egress.extend(project.network_of(Some(&entry.accepted), wanted));

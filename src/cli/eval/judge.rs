@@ -8,9 +8,7 @@ use super::tasks::{TaskDir, files};
 use crate::cli::broker_child::TemporaryBroker;
 use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
-use crate::config::project::Granted;
-use crate::config::project::Pick;
-use crate::config::project::{self, Project};
+use crate::config::project::{Granted, Pick};
 use crate::effect::{FromFiles, read_toolchain};
 use crate::git::{Auth, Branch, PlainFile, RemoteUrl, Repos};
 use crate::sandbox::{Ran, Sandboxes, Settings, VerifySpec};
@@ -164,10 +162,7 @@ impl Judge {
 
     /// The image that the bot would use for this base.
     async fn image(&self, key: &str, base: &Commit) -> Result<String> {
-        let project = match self.repos.show(key, base, project::FILE, project::MAX_BYTES).await? {
-            Some(bytes) => Project::parse(project::FILE, &String::from_utf8_lossy(&bytes))?,
-            None => Project::default(),
-        };
+        let project = self.repos.project_file(key, base).await?.project?;
         let candidates = match project.pick(&Granted::of(&self.config, key)) {
             Pick::Refused(why) => anyhow::bail!(why),
             Pick::Asked { image, .. } => vec![image],

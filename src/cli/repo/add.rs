@@ -14,7 +14,7 @@ use crate::cli::printer::{Complaint, Printer};
 use crate::cli::setup::ORGANISATION;
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
-use crate::config::project::{self, Granted, Project};
+use crate::config::project::{self, Granted};
 use crate::effect::read_toolchain;
 use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, Repository, is_accepted};
 use crate::git::{Auth, Branch, FetchLimits, RemoteUrl, Repos};
@@ -298,16 +298,11 @@ impl Add {
         commit: &domain::Commit,
     ) -> Result<String> {
         let told = read_toolchain(git, &plan.key, commit, config.sandbox_of(&plan.key)).await?;
-        let asked = match git.show(&plan.key, commit, project::FILE, project::MAX_BYTES).await? {
-            Some(bytes) => {
-                let text = String::from_utf8(bytes).with_context(|| format!("{} is no UTF-8", project::FILE))?;
-                Project::parse(project::FILE, &text)?
-            }
-            None => {
-                printer.say(&format!("no {}: the tests will be detected", project::FILE));
-                Project::default()
-            }
-        };
+        let file = git.project_file(&plan.key, commit).await?;
+        if file.text.with_context(|| format!("{} is no UTF-8", project::FILE))?.is_none() {
+            printer.say(&format!("no {}: the tests will be detected", project::FILE));
+        }
+        let asked = file.project?;
         let commands = git.own_commands(&plan.key, commit).await?;
         show_commands(printer, &commands);
         let asked = asked.with_networks(commands.networks());

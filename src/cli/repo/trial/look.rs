@@ -109,9 +109,9 @@ impl<'a> Look<'a> {
             }
         }
         let found = commands::commands(&files, &|name| texts.get(name).cloned());
-        let text = repos.show(key, commit, project::FILE, project::MAX_BYTES).await?;
-        let text = text.map(String::from_utf8).transpose().with_context(|| format!("{} is no UTF-8", project::FILE))?;
-        let project = text.as_deref().map(|text| Project::parse(project::FILE, text)).transpose()?.unwrap_or_default();
+        let file = repos.project_file(key, commit).await?;
+        let text = file.text.with_context(|| format!("{} is no UTF-8", project::FILE))?;
+        let project = file.project?;
         let networks = repos.own_commands(key, commit).await?.networks();
         let project = project.with_networks(networks.clone());
         let grants = Granted::of(&self.environment.config, key);

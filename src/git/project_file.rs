@@ -1,0 +1,59 @@
+//! Reads a repository's own configuration (`.caisson.toml`) out of a commit, which nothing else does (`tests/house/project_file.rs`). What of
+//! it is granted, and what a mistake in it means, is for the callers. Tests: below.
+
+use super::{GitError, Repos};
+use crate::config::project::{FILE, MAX_BYTES, Project, ProjectError};
+use domain::Commit;
+use std::string::FromUtf8Error;
+
+/// The file at one commit.
+#[derive(Debug)]
+pub struct ProjectFile {
+    /// What it says, or its first mistake; the default where there is no file. Bytes that are no UTF-8 count as replacement characters.
+    pub project: Result<Project, ProjectError>,
+    /// Its text; none where there is no file.
+    pub text: Result<Option<String>, FromUtf8Error>,
+}
+
+impl Repos {
+    /// The project file at this commit.
+    ///
+    /// # Errors
+    /// When the commit is missing, the repository cannot be read, or the file is longer than it may be; its mistakes are no error here.
+    pub async fn project_file(&self, key: &str, commit: &Commit) -> Result<ProjectFile, GitError> {
+        let bytes = self.show(key, commit, FILE, MAX_BYTES).await?;
+        let parse = |bytes: &[u8]| Project::parse(FILE, &String::from_utf8_lossy(bytes));
+        let project = bytes.as_deref().map_or_else(|| Ok(Project::default()), parse);
+        Ok(ProjectFile { project, text: bytes.map(String::from_utf8).transpose() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::{Branch, PlainFile};
+
+    #[tokio::test]
+    async fn what_a_commit_says_is_read_with_its_mistakes_and_without_a_file_there_is_the_default() {
+        let dir = tempfile::tempdir().unwrap();
+        let repos = Repos::new(dir.path());
+        let main = Branch::parse("main").unwrap();
+        let (mut found, mut tip) = (Vec::new(), None);
+        let files: [Option<&[u8]>; 4] =
+            [None, Some(b"test = \"make\"\n"), Some(b"speed = 1\n"), Some(b"# \xff\ntest = \"make\"\n")];
+        for bytes in files {
+            let path = if bytes.is_some() { FILE } else { "README.md" };
+            let file =
+                PlainFile { path: path.to_owned(), bytes: bytes.unwrap_or_default().to_vec(), executable: false };
+            let commit = repos.commit_files("shop", tip.as_ref(), &[file], &main, "Files").await.unwrap();
+            found.push(repos.project_file("shop", &commit).await.unwrap());
+            tip = Some(commit);
+        }
+        let [none, plain, wrong, bytes] = &found[..] else { panic!("{found:#?}") };
+        assert_eq!((&none.project, &none.text), (&Ok(Project::default()), &Ok(None)));
+        assert_eq!(plain.project.as_ref().unwrap().test.as_deref(), Some("make"));
+        assert_eq!(plain.text.as_ref().unwrap().as_deref(), Some("test = \"make\"\n"));
+        assert!(wrong.project.as_ref().unwrap_err().to_string().starts_with(".caisson.toml:1: "), "{wrong:#?}");
+        assert!(bytes.text.is_err() && bytes.project.as_ref().unwrap().test.is_some(), "{bytes:#?}");
+    }
+}
