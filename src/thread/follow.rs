@@ -39,6 +39,15 @@ impl Threads {
             if now.state.ended() {
                 break;
             }
+            // The oldest decides: what a pause held comes before what was said after it.
+            if decides(&decision.verb)
+                && let Err(trouble) = self.judge_held(&now, feed).await
+            {
+                if matches!(trouble, Trouble::Moved { .. }) {
+                    return Err(trouble);
+                }
+                held = held.or(Some(trouble));
+            }
             let in_part = held.is_some() || !thread.hidden.is_empty();
             let unfit = in_part && (!counts_in_part(&decision.verb) || rests(&now, &decision.verb));
             if unfit || is_too_late(&now, &thread, decision) {
@@ -118,15 +127,36 @@ impl Threads {
         Ok(())
     }
 
+    /// Judges what is held about the checkpoint that stands.
+    async fn judge_held(&self, task: &Task, feed: &dyn Feed) -> Result<(), Trouble> {
+        match &task.state {
+            State::AwaitingReview { n, .. } | State::FinalReview { n, .. } if !task.unjudged.is_empty() => {
+                self.recheck(task, *n, &task.unjudged, feed).await
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Reads these comments and reviews of a task again, and feeds their decisions with the current right and head. `n` is the checkpoint
-    /// that was being published when they came.
+    /// that was being published when they came, or that a pause was over.
     pub async fn recheck(&self, task: &Task, n: u32, sources: &[Source], feed: &dyn Feed) -> Result<(), Trouble> {
         let key = task.request.as_ref().map(|r| r.repository.as_str()).unwrap_or_default();
         let Some(entry) = self.config.repository(key) else { return Ok(()) };
         let at = self.place(&entry)?;
-        let thread = whole(self.thread(&entry, &at, task, sources).await?)?;
+        // What was held since this was asked for is judged with it: an open effect keeps the list that it began with.
+        let now = feed.look(task.id).await?;
+        let stands = now.checkpoint().is_some_and(|at| at.n == n);
+        let later = now.unjudged.iter().filter(|it| stands && !sources.contains(it));
+        let sources: Vec<Source> = sources.iter().chain(later).cloned().collect();
+        let thread = whole(self.thread(&entry, &at, task, &sources).await?)?;
         self.was_at(&entry, &at, feed).await?;
-        for FoundDecision { decision, .. } in self.decisions(&entry, task, &thread, Some(sources)).await?.all()? {
+        for FoundDecision { decision, .. } in self.decisions(&entry, task, &thread, Some(&sources)).await?.all()? {
+            // Held again it would be lost, because its key counts once; the end of this pause asks for it again.
+            let now = feed.look(task.id).await?;
+            let is_over = matches!(now.underneath(), State::AwaitingReview { .. } | State::FinalReview { .. });
+            if is_over && *now.underneath() != now.state {
+                return Ok(());
+            }
             let key = format!("recheck:{}:{n}:{}", task.id, decision.source);
             feed.feed(task.id, &key, Input::Decided { decision: Box::new(decision) }).await?;
         }
@@ -154,6 +184,11 @@ fn is_too_late(task: &Task, thread: &Thread, decision: &Decision) -> bool {
     let closed = thread.pull.as_ref().is_some_and(|pull| pull.merged || !pull.open);
     let names = matches!(decision.verb, Verb::Approve { commit: Some(_), .. });
     closed && names && matches!(task.state, State::Approved { .. }) && matches!(decision.source, Source::Comment(_))
+}
+
+/// Whether it decides about a checkpoint.
+fn decides(verb: &Verb) -> bool {
+    matches!(verb, Verb::Approve { .. } | Verb::Changes { .. } | Verb::Rebase { .. } | Verb::Fix { .. })
 }
 
 /// Whether it was not edited, and its author may give it.

@@ -144,17 +144,20 @@ async fn a_rule_that_was_taken_away_by_a_run_that_was_cut_off_stands_again_as_it
     shop.mended("trunk is not kept for caisson-sync", "the rule of trunk stands again as it was before");
     assert_eq!(shop.call("GET", &rule, Value::Null).await, before);
     assert!(!kept.exists());
-    // What was kept of another repository under this key, and where another rule stands by now, is not made.
-    for (id, there) in [(entry.id + 1, false), (entry.id, true)] {
-        std::fs::write(&kept, of(id)).unwrap();
-        shop.call("PATCH", &rule, json!({ "required_approvals": 1, "enable_push": false })).await;
-        if !there {
-            shop.call("DELETE", &rule, Value::Null).await;
-        }
-        shop.mended("trunk is not kept for caisson-sync", "trunk is kept for caisson-sync again");
-        assert_ne!(shop.call("GET", &rule, Value::Null).await["required_approvals"], 3);
-        assert!(!kept.exists());
-    }
+    // What was kept of another repository under this key is not made.
+    std::fs::write(&kept, of(entry.id + 1)).unwrap();
+    shop.call("DELETE", &rule, Value::Null).await;
+    shop.mended("trunk is not kept for caisson-sync", "trunk is kept for caisson-sync again");
+    assert_ne!(shop.call("GET", &rule, Value::Null).await["required_approvals"], 3);
+    assert!(!kept.exists());
+    // Where another rule stands by now, the only copy of the one before is named and kept.
+    std::fs::write(&kept, of(entry.id)).unwrap();
+    shop.call("PATCH", &rule, json!({ "required_approvals": 1, "enable_push": false })).await;
+    let text = shop.home.bad(&["repo", "check", "my-shop", "--fix"]);
+    assert!(text.contains("another one stands by now") && text.contains("my-shop.refused.json"), "{text}");
+    assert_eq!(std::fs::read_to_string(kept.with_extension("refused.json")).unwrap(), of(entry.id));
+    shop.mended("trunk is not kept for caisson-sync", "trunk is kept for caisson-sync again");
+    assert!(!kept.exists());
 }
 
 /// Where the bot merges, which it does only in a repository that is no copy of another one.

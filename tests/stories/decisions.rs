@@ -207,10 +207,16 @@ async fn a_review_that_somebody_edited_is_posted_again_whole() {
 }
 
 /// A world in which two people have to approve; carol may write, too.
+/// A person with write access.
+fn with_write(world: &World, login: &str) -> devforge::Person {
+    world.forge.add_person(login, "secret").expect("a person");
+    world.forge.add_collaborator(REPO, login, Access::Write).expect("a right");
+    world.forge.as_person(login)
+}
+
 async fn where_two_approve() -> World {
     let mut world = World::new(FIX).await;
-    world.forge.add_person("carol", "secret").expect("a person");
-    world.forge.add_collaborator(REPO, "carol", Access::Write).expect("a right");
+    with_write(&world, "carol");
     world.reconfigure(|text| text + "[repositories.checkpoint]\napprovals = 2\n").await;
     world
 }
@@ -285,4 +291,63 @@ async fn a_stop_waits_for_no_approval_that_is_held() {
     world.start().await;
     world.until_state("cancelled").await;
     assert!(world.forge.times_refused() > 0, "it was looked at");
+}
+
+/// What was asked for under a pause is older than an approval after it, however soon that comes, and is lost to no second pause.
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_asked_for_under_a_pause_come_before_a_later_approval() {
+    let mut world = World::new(FIX).await;
+    let carol = with_write(&world, "carol");
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.alice().comment(REPO, pull, "/pause").expect("said");
+    world.until_state("paused").await;
+    carol.comment(REPO, pull, "/revise use no list").expect("said");
+    world.until("held changes", |task| task.unjudged.len() == 1).await;
+    // All of this is found in one reading.
+    world.kill();
+    for text in ["/resume", "/pause", "/resume", "/approve"] {
+        world.alice().comment(REPO, pull, text).expect("said");
+    }
+    world.start().await;
+    let used = |event: &Event| match event {
+        Event::DecisionUsed { decision, .. } => Some((decision.poster.login.clone(), decision.verb.command())),
+        _ => None,
+    };
+    world.until("work again", |task| task.actions > 5 || task.checkpoints.iter().any(|at| at.used)).await;
+    let first = world.log().await.iter().find_map(used).expect("a decision");
+    assert_eq!(first.0, "carol", "{first:?}");
+}
+
+/// While the engine is away nothing held can be judged: a pause that begins meanwhile holds it further, beside what comes under it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_held_outlives_a_second_pause() {
+    let world = World::new(FIX).await;
+    let (carol, dan) = (with_write(&world, "carol"), with_write(&world, "dan"));
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    let say = |text: &'static str| {
+        let _ = world.alice().comment(REPO, pull, text).expect("said");
+    };
+    world.settled().await;
+    world.broker.set_away(true);
+    say("/pause");
+    world.until_state("paused").await;
+    carol.comment(REPO, pull, "/revise use no list").expect("said");
+    world.until("held changes", |task| task.unjudged.len() == 1).await;
+    say("/resume");
+    world.until_state("awaiting-review").await;
+    say("/pause");
+    world.until_state("paused").await;
+    dan.comment(REPO, pull, "/revise nor a set").expect("said");
+    world.until("more held changes", |task| task.unjudged.len() == 2).await;
+    say("/resume");
+    world.until_state("awaiting-review").await;
+    world.broker.set_away(false);
+    world.until("work again", |task| task.checkpoints.iter().any(|at| at.used)).await;
+    let both = |task: &domain::Task| {
+        let texts = format!("{:?} {:?}", task.remarks, task.numbered);
+        texts.contains("use no list") && texts.contains("nor a set")
+    };
+    world.until("both remarks", both).await;
 }

@@ -56,26 +56,43 @@ fn read(path: &Path) -> Result<Option<SetAside>> {
     kept.map(Some).with_context(|| format!("{} holds no rule of a branch: move it away", path.display()))
 }
 
-/// Puts the rule back that is kept of this repository, where its branch has none now; says whose it is. One that stands is left as it is; one
-/// that the forge does not take as it wrote it is kept beside, which is an error.
+/// Whether two rules set the same.
+fn is_same(one: &Value, other: &Value) -> bool {
+    let plain = |rule: &Value| {
+        let mut rule = rule.clone();
+        if let Some(all) = rule.as_object_mut() {
+            all.retain(|key, _| !matches!(key.as_str(), "created_at" | "updated_at" | "priority"));
+        }
+        rule
+    };
+    plain(one) == plain(other)
+}
+
+/// Puts the rule back that is kept of this repository, where its branch has none now; says whose it is. Where another one stands, or the forge
+/// does not take it as it wrote it, the rule is kept beside, which is an error.
 pub(super) async fn put_back(state_dir: &Path, forge: &Gitea, repo: &RepoRef, entry: &Entry) -> Result<Option<String>> {
     let path = path(state_dir, entry);
     let Some(kept) = read(&path)? else { return Ok(None) };
     let mut back = None;
     if kept.repository == entry.id {
         let made = forge.make_rule(repo, &kept.branch, &kept.rule).await?;
-        match made {
-            RuleMade::Stands => {}
-            RuleMade::New => back = Some(kept.branch),
-            RuleMade::Refused(why) => {
-                let beside = path.with_extension("refused.json");
-                fs::rename(&path, &beside).with_context(|| format!("cannot rename {}", path.display()))?;
-                anyhow::bail!(
-                    "the forge does not take the rule of {} as it wrote it ({why}); what was set in it is in {}: repeat this for a plain one",
-                    kept.branch,
-                    beside.display()
-                );
+        let why = match made {
+            RuleMade::Stands(now) if is_same(&now, &kept.rule) => None,
+            RuleMade::Stands(_) => Some("another one stands by now".to_owned()),
+            RuleMade::Refused(why) => Some(format!("the forge does not take it as it wrote it ({why})")),
+            RuleMade::New => {
+                back = Some(kept.branch.clone());
+                None
             }
+        };
+        if let Some(why) = why {
+            let beside = path.with_extension("refused.json");
+            fs::rename(&path, &beside).with_context(|| format!("cannot rename {}", path.display()))?;
+            anyhow::bail!(
+                "the rule of {} is not put back: {why}. What was set in it is in {}; repeat this to go on with the one that stands, or a plain one",
+                kept.branch,
+                beside.display()
+            );
         }
     }
     // Last: what is cut before finds the rule and is done with it.

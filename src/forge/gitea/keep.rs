@@ -260,8 +260,8 @@ impl Gitea {
     /// Makes the rule of this name again as the forge wrote it, where there is none now.
     pub async fn make_rule(&self, repo: &RepoRef, name: &str, rule: &Value) -> Result<RuleMade> {
         let path = format!("{}/branch_protections", base(repo));
-        if self.raw.find::<wire::Protection>(&format!("{path}/{}", seg(name))).await?.is_some() {
-            return Ok(RuleMade::Stands);
+        if let Some(now) = self.raw.find::<Value>(&format!("{path}/{}", seg(name))).await? {
+            return Ok(RuleMade::Stands(now));
         }
         match self.raw.put(Method::POST, &path, Some(rule)).await {
             Ok(()) => Ok(RuleMade::New),
@@ -333,10 +333,10 @@ pub enum Unlocked {
 }
 
 /// What became of a rule that was to be made again.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum RuleMade {
-    /// There is one of its name, as it was or another.
-    Stands,
+    /// There is this one of its name, as it was or another.
+    Stands(Value),
     /// It stands again.
     New,
     /// The forge does not take what it wrote itself, for this reason.
