@@ -26,8 +26,8 @@ soak: ## the bot killed at KILLS=500 random places of its work, RUNS=2000 plays 
 build: ## the programs for this machine, in target/release
 	@compose/build.sh
 
-images: ## the images, without a registry (debootstrap, as root); nothing is done that is done already
-	@programs=$$(tests/support/programs.sh) && CAISSON_PROGRAMS=$$programs compose/images/build.sh sandbox router
+images: ## the images, without a registry (debootstrap, as root; with sudo after `make build`); nothing is done that is done already
+	@[ -n "$$SUDO_USER" ] || CAISSON_PROGRAMS=$$(tests/support/programs.sh) && CAISSON_PROGRAMS=$$CAISSON_PROGRAMS compose/images/build.sh sandbox router
 
 bom: ## what the program and the images are made of, as CycloneDX in target/bom
 	@compose/bom.sh

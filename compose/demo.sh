@@ -26,8 +26,15 @@ if [ "$(id -u)" != 0 ]; then
     command -v sudo >/dev/null || die "run it as root: Docker and debootstrap need that (there is no sudo)"
     say "Docker and debootstrap need root: going on with sudo"
     exec sudo --preserve-env=DEMO_AUTO,DEMO_KEEP,CAISSON_GITEA_BIN,CAISSON_MODEL_URL,CAISSON_MODEL_KIND,CAISSON_MODEL_NAME,CAISSON_MODEL_KEY_FILE,CAISSON_MODEL_BASE_URL \
-        env PATH="$PATH" CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}" "$PWD/compose/demo.sh"
+        env CAISSON_DEMO_OWNER="$(id -un)" CAISSON_DEMO_HOME="$HOME" \
+        PATH="$PATH" CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}" "$PWD/compose/demo.sh"
 fi
+
+# cargo's files belong to who has the checkout: root's would be in the way of every later build.
+as_owner() {
+    [ -n "${CAISSON_DEMO_OWNER:-}" ] || { "$@"; return; }
+    sudo -u "$CAISSON_DEMO_OWNER" env HOME="$CAISSON_DEMO_HOME" PATH="$PATH" CARGO_HOME="$CARGO_HOME" RUSTUP_HOME="$RUSTUP_HOME" "$@"
+}
 
 missing=()
 for it in docker:docker.io dockerd:docker.io debootstrap:debootstrap git:git cc:gcc python3:python3 iptables:iptables; do
@@ -51,8 +58,8 @@ if ! docker_answers; then
 fi
 
 say "programs (cargo build; some minutes the first time)"
-programs=$(tests/support/programs.sh)
-cargo build --locked -p caisson --bin caisson --example demo
+programs=$(as_owner tests/support/programs.sh)
+as_owner cargo build --locked -p caisson --bin caisson --example demo
 target=${CARGO_TARGET_DIR:-$PWD/target}
 
 say "images (debootstrap; one or two minutes the first time, no registry)"

@@ -2,7 +2,10 @@
 # `make down`: stops what `make up` started, and removes the sandboxes and networks of that installation. Data stays.
 set -eu
 HERE=$(cd "$(dirname "$0")" && pwd)
-timeout 10 docker version >/dev/null 2>&1 || { echo "the container engine does not answer: nothing runs" >&2; exit 0; }
+why=$(timeout 10 docker version 2>&1 >/dev/null) || case $why in
+    *"permission denied"*) echo "you may not use the container engine: run it as root" >&2; exit 1 ;;
+    *) echo "the container engine does not answer: nothing runs" >&2; exit 0 ;;
+esac
 # shellcheck source=tool.sh
 . "$HERE/tool.sh"
 compose stop caisson

@@ -1,19 +1,25 @@
 #!/bin/sh
 # `make up`: Gitea, broker and caisson in containers. The first time: builds the images, makes Gitea's admin and the bot's accounts.
 #
-#   CAISSON_MODEL_KIND, _NAME, _BASE_URL    the model; its key stands in compose/secrets/model.key
-#   CAISSON_PORT, CAISSON_PUBLIC_URL        where people open Gitea (3000, http://localhost:3000)
+#   CAISSON_MODEL_KIND, _NAME, _BASE_URL    the model, otherwise [model] of caisson.toml (compose/caisson.sh edit); its key stands
+#                                           in compose/secrets/model.key
+#   CAISSON_PORT, CAISSON_PUBLIC_URL        where people open Gitea (3000, http://localhost:<port>)
 #   CAISSON_GITEA_IMAGE                     default gitea/gitea:1.25
 #
-# Lines NAME=value in compose/.env set them for good: `make up` and compose/caisson.sh read it each time.
+# Lines NAME=value in compose/.env set them for good: `make up` and compose/caisson.sh read it each time. What is set for one command
+# counts more than a line there.
 # Repeat it as you like: what is there stays. `make down` stops it and keeps all data.
 set -eu
 HERE=$(cd "$(dirname "$0")" && pwd)
 die() { echo "up: $*" >&2; exit 1; }
+[ "$(id -u)" = 0 ] || die "run it as root: the secrets are given to the containers' user"
 timeout 10 docker version >/dev/null 2>&1 || die "the container engine does not answer; start it (systemctl start docker)"
 # shellcheck source=tool.sh
 . "$HERE/tool.sh"
-[ "$(id -u)" = 0 ] || die "run it as root: the secrets are given to the containers' user"
+case $CAISSON_PUBLIC_URL in
+http://?* | https://?*) ;;
+*) die "CAISSON_PUBLIC_URL is an address that begins with http:// or https://, not $CAISSON_PUBLIC_URL" ;;
+esac
 
 key=$HERE/secrets/model.key
 install -d -m 711 "$HERE/secrets"
@@ -46,27 +52,45 @@ until compose exec -T gitea wget -q -O /dev/null http://127.0.0.1:3000/api/healt
     sleep 2
 done
 
+# Here until setup is through: a repeated `make up` goes on with the same admin.
+kept=$HERE/secrets/gitea-admin
 if ! compose run --rm -T --no-deps --entrypoint test caisson -e /var/lib/caisson/caisson.toml </dev/null >/dev/null 2>&1; then
-    said=$(compose exec -T -u git gitea gitea admin user create --username admin --email admin@localhost.localdomain --admin \
-        --random-password --must-change-password=false \
-        --access-token --access-token-name caisson-setup --access-token-scopes all </dev/null) || die "Gitea's admin could not be made: $said"
+    if [ ! -s "$kept" ]; then
+        said=$(compose exec -T -u git gitea gitea admin user create --username admin --email admin@localhost.localdomain --admin \
+            --random-password --must-change-password=false </dev/null) || die "Gitea's admin could not be made: $said"
+        (umask 077; printf '%s\n' "$said" | sed -n "s/^generated random password is '\(.*\)'$/\1/p" >"$kept")
+        [ -s "$kept" ] || die "Gitea made its admin and did not name the password: $said"
+    fi
+    password=$(cat "$kept")
+    # Gitea takes a token back for a password alone.
+    revoke() {
+        printf 'user = "admin:%s"\n' "$password" | compose exec -T -u git gitea curl -fsS -K - -X DELETE \
+            http://127.0.0.1:3000/api/v1/users/admin/tokens/caisson-setup
+    }
+    # One that is left from a run that was cut off.
+    revoke >/dev/null 2>&1 || true
+    said=$(compose exec -T -u git gitea gitea admin user generate-access-token --username admin \
+        --token-name caisson-setup --scopes all --raw </dev/null) ||
+        die "Gitea's admin got no token: $said
+If this Gitea is a new one, remove $kept, which names an older one's password"
     token=$(printf '%s\n' "$said" | grep -oE '\b[0-9a-f]{40}\b' | head -n 1)
-    password=$(printf '%s\n' "$said" | sed -n "s/^generated random password is '\(.*\)'$/\1/p")
     # By standard input: no secret in an argument, none in a file of the host.
     printf '%s\n' "$token" | compose run --rm -T --no-deps --entrypoint sh caisson -c '
         umask 077; cd /var/lib/caisson; cat >admin.token
-        caisson --config /var/lib/caisson/caisson.toml setup --admin-token-file admin.token \
+        caisson --config /var/lib/caisson/caisson.toml setup --adopt --admin-token-file admin.token \
             --forge-url http://gitea:3000 --public-url "$0" --bot-url http://caisson:8440
-        code=$?; rm -f admin.token; exit $code' "${CAISSON_PUBLIC_URL:-http://localhost:3000}" && set_up=yes || set_up=
-    # Whatever came of it: a token that may do everything must not stay. Gitea takes a token back for a password alone.
-    printf 'user = "admin:%s"\n' "$password" | compose exec -T -u git gitea curl -fsS -K - -X DELETE \
-        http://127.0.0.1:3000/api/v1/users/admin/tokens/caisson-setup ||
+        code=$?; rm -f admin.token; exit $code' "$CAISSON_PUBLIC_URL" && set_up=yes || set_up=
+    # Whatever came of it: a token that may do everything must not stay.
+    revoke ||
         die "the token caisson-setup could not be taken back; log in as admin, password $password, and delete it under Settings, Applications"
-    [ -n "$set_up" ] || die "caisson setup failed"
+    [ -n "$set_up" ] || die "caisson setup failed: mend what stands above, then \`make up\` again"
     echo "compose.yaml has set these in Gitea already."
-    echo "Gitea's admin: name admin, password $password (shown this once)"
 fi
-public=${CAISSON_PUBLIC_URL:-http://localhost:3000}
+if [ -s "$kept" ]; then
+    echo "Gitea's admin: name admin, password $(cat "$kept") (shown this once)"
+    rm -f "$kept"
+fi
+public=$CAISSON_PUBLIC_URL
 listed=$(compose run --rm -T --no-deps caisson --config=/var/lib/caisson/caisson.toml repo list </dev/null 2>&1) ||
     die "the repositories could not be listed: $listed"
 case $listed in

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 #[path = "support/skipped.rs"]
@@ -32,12 +32,27 @@ impl Stage {
     }
 
     fn run_with(&self, script: &Path, more: &[(&str, &str)]) -> (Output, String) {
+        self.run_words(script, &[], more)
+    }
+
+    fn run_words(&self, script: &Path, words: &[&str], more: &[(&str, &str)]) -> (Output, String) {
         let path = format!("{}:{}", self.0.path().display(), std::env::var("PATH").unwrap());
         let mut command = Command::new(script);
         for name in ["CAISSON_REQUIRE", "CAISSON_SKIPS", "CAISSON_SKIP", "CAISSON_ADVISORIES", "DOCKER_HOST"] {
             command.env_remove(name);
         }
+        for name in [
+            "CAISSON_PUBLIC_URL",
+            "CAISSON_PORT",
+            "CAISSON_GITEA_IMAGE",
+            "CAISSON_MODEL_NAME",
+            "CAISSON_PROGRAMS",
+            "SUDO_USER",
+        ] {
+            command.env_remove(name);
+        }
         let out = command
+            .args(words)
             .envs(more.iter().copied())
             .env("PATH", path)
             .env("CAISSON_CACHE", self.0.path().join("cache"))
@@ -168,24 +183,39 @@ fn make_check_fails_where_a_script_is_not_clean_and_says_what_it_passed_over() {
 }
 
 /// An engine with a Gitea that is set up for the first time; `no-setup` makes `caisson setup` fail.
-const COMPOSE: &str = r#"echo "$*" >>"$stage/calls"
+const COMPOSE: &str = r#"echo "$*" >>"$stage/calls"; env | grep '^CAISSON_' >"$stage/env"
 case "$*" in
     *RepoDigests*) echo "gitea/gitea@sha256:0123" ;;
     *"--entrypoint test caisson"*) exit 1 ;;
-    *"admin user create"*) echo "generated random password is 'pass word'"; echo "Access token was successfully created... 0123456789012345678901234567890123456789" ;;
+    *"admin user create"*) [ ! -e "$stage/admin" ] || exit 1; touch "$stage/admin"; echo "generated random password is 'pass word'" ;;
+    *generate-access-token*) [ ! -e "$stage/token" ] || exit 1; touch "$stage/token"; echo 0123456789012345678901234567890123456789 ;;
     *"--entrypoint sh caisson"*) cat >"$stage/setup"; [ ! -e "$stage/no-setup" ] ;;
-    *curl*) cat >"$stage/curl" ;;
+    *curl*-X\ DELETE*/users/admin/tokens/caisson-setup) cat >"$stage/curl"; rm "$stage/token" ;;
     *"repo list"*) echo "no repository yet: caisson repo add <git-url>" ;;
 esac"#;
 
-#[test]
-fn make_up_leaves_no_token_that_may_do_everything_and_pins_what_came_from_a_registry() {
-    let stage = Stage::new(&[("docker", COMPOSE), ("id", "echo 0"), ("chown", "")]);
+/// A copy of `compose/` on the stage, without what an installation keeps there.
+fn copy_of_compose(stage: &Stage) -> PathBuf {
     let copied = Command::new("cp").arg("-r").arg(root().join("compose")).arg(stage.0.path()).status().unwrap();
     assert!(copied.success());
     let place = stage.0.path().join("compose");
     let _ = fs::remove_file(place.join(".env"));
+    let _ = fs::remove_dir_all(place.join("secrets"));
+    place
+}
+
+/// What `make up` runs, where the images are there already.
+fn installation() -> (Stage, PathBuf) {
+    let write = r#"echo "[model]" >"$1""#;
+    let stage = Stage::new(&[("docker", COMPOSE), ("id", "echo 0"), ("chown", ""), ("write", write)]);
+    let place = copy_of_compose(&stage);
     fs::write(place.join("images/build.sh"), "#!/bin/sh\n").unwrap();
+    (stage, place)
+}
+
+#[test]
+fn make_up_leaves_no_token_that_may_do_everything_and_pins_what_came_from_a_registry() {
+    let (stage, place) = installation();
     let (up, group) = (place.join("up.sh"), [("CAISSON_DOCKER_GID", "0"), ("CAISSON_MODEL_KIND", "scripted")]);
     let (out, said) = stage.run_with(&up, &group);
     assert!(out.status.success() && said.contains("password pass word"), "{said}");
@@ -193,14 +223,126 @@ fn make_up_leaves_no_token_that_may_do_everything_and_pins_what_came_from_a_regi
     assert_eq!(stage.read("setup").trim(), "0123456789012345678901234567890123456789", "given by standard input");
     assert_eq!(stage.read("curl").trim(), r#"user = "admin:pass word""#, "given by standard input");
     let calls = stage.read("calls");
-    assert!(calls.contains("-X DELETE") && calls.contains("/users/admin/tokens/caisson-setup"), "{calls}");
+    assert!(!stage.has("token"), "taken back: {calls}");
     assert!(!calls.contains("pass word") && !calls.contains("01234567890123456789"), "{calls}");
-
-    fs::remove_file(stage.0.path().join("curl")).unwrap();
-    fs::write(stage.0.path().join("no-setup"), "").unwrap();
-    let (out, said) = stage.run_with(&up, &group);
-    assert!(!out.status.success() && said.contains("caisson setup failed"), "{said}");
-    assert!(stage.has("curl"), "also where the rest failed: {said}");
     let pinned = fs::read_to_string(place.join(".env")).unwrap();
     assert_eq!(pinned.matches("CAISSON_GITEA_IMAGE=gitea/gitea@sha256:0123").count(), 1, "{pinned}");
+}
+
+#[test]
+fn make_up_that_failed_in_setup_can_be_repeated_with_the_same_admin() {
+    let (stage, place) = installation();
+    let (up, kept) = (place.join("up.sh"), place.join("secrets/gitea-admin"));
+    let group = ("CAISSON_DOCKER_GID", "0");
+    let (out, said) = stage.run_with(&up, &[group, ("CAISSON_PUBLIC_URL", "git.example.org")]);
+    assert!(!out.status.success() && said.contains("begins with http:// or https://"), "{said}");
+    assert!(!stage.has("admin"), "before anything is made: {said}");
+
+    fs::write(stage.0.path().join("no-setup"), "").unwrap();
+    let (out, said) = stage.run_with(&up, &[group]);
+    assert!(!out.status.success() && said.contains("caisson setup failed"), "{said}");
+    assert!(stage.has("admin") && !stage.has("token"), "also where the rest failed: {said}");
+    let mode = fs::metadata(&kept).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "the password is nobody else's");
+
+    // As after Ctrl-C in setup: nobody took the token back.
+    fs::write(stage.0.path().join("token"), "").unwrap();
+    fs::remove_file(stage.0.path().join("no-setup")).unwrap();
+    let (out, said) = stage.run_with(&up, &[group, ("CAISSON_PORT", "4000")]);
+    assert!(out.status.success() && said.contains("password pass word"), "{said}");
+    assert!(!stage.has("token") && !kept.exists(), "{said}");
+    let calls = stage.read("calls");
+    assert!(calls.contains("setup --adopt") && calls.contains(" http://localhost:4000\n"), "{calls}");
+    assert!(said.contains("Open http://localhost:4000."), "{said}");
+}
+
+#[test]
+fn a_setting_of_one_command_counts_more_than_the_file_of_settings() {
+    let (stage, place) = installation();
+    fs::write(place.join(".env"), "CAISSON_GITEA_IMAGE=old\nCAISSON_MODEL_NAME=one\nCAISSON_PORT=4000\n").unwrap();
+    let more = [("CAISSON_DOCKER_GID", "0"), ("CAISSON_GITEA_IMAGE", "it's \"new\"")];
+    let (out, said) = stage.run_words(&place.join("caisson.sh"), &["task", "list"], &more);
+    assert!(out.status.success(), "{said}");
+    let given = stage.read("env");
+    for line in
+        ["CAISSON_GITEA_IMAGE=it's \"new\"", "CAISSON_MODEL_NAME=one", "CAISSON_PUBLIC_URL=http://localhost:4000"]
+    {
+        assert!(given.lines().any(|known| known == line), "{line}: {given}");
+    }
+}
+
+#[test]
+fn in_containers_what_cannot_work_is_refused_and_the_configuration_can_be_edited() {
+    let (stage, place) = installation();
+    let (script, folder) = (place.join("caisson.sh"), stage.0.path().to_str().unwrap());
+    let more = [("CAISSON_DOCKER_GID", "0"), ("EDITOR", "write"), ("TMPDIR", folder)];
+    for words in [
+        "image build rust",
+        "barrier",
+        "repo try shop",
+        "repo add ./shop",
+        "repo add /srv/shop --name shop",
+        "command check .",
+        "task export 3 --into file",
+        "task log --file=file",
+        "fetch . agent/1-x --open-pr --token-file file",
+        "dashboard",
+        "serve",
+    ] {
+        let (out, said) = stage.run_words(&script, &words.split(' ').collect::<Vec<_>>(), &more);
+        assert!(out.status.code() == Some(1) && said.starts_with("caisson.sh: "), "{words}: {said}");
+    }
+    assert!(!stage.read("calls").contains("caisson.toml"), "nothing was begun: {}", stage.read("calls"));
+    stage.run_words(&script, &["repo", "add", "team/shop", "--writer", "alice"], &more);
+    assert!(stage.read("calls").contains("repo add team/shop --writer alice --no-try\n"), "{}", stage.read("calls"));
+
+    let (out, said) = stage.run_words(&script, &["edit"], &more);
+    assert!(out.status.success() && said.contains("make up"), "{said}");
+    assert_eq!(stage.read("setup"), "[model]\n");
+    fs::write(stage.0.path().join("no-setup"), "").unwrap();
+    let (out, said) = stage.run_words(&script, &["edit"], &more);
+    assert!(!out.status.success() && said.contains("it stays as it was"), "{said}");
+    let kept = said.trim().rsplit(' ').next().unwrap_or_default();
+    assert_eq!(fs::read_to_string(kept).unwrap(), "[model]\n", "what was written is not lost");
+}
+
+#[test]
+fn images_under_sudo_take_the_programs_that_their_owner_built() {
+    let stage = Stage::new(&[("docker", NOTED), ("cargo", NO), ("rustc", "echo host: x")]);
+    let script = copy_of_compose(&stage).join("images/build.sh");
+    for (folder, file) in [("router", "Dockerfile"), ("target/release", "caisson-router")] {
+        let folder = stage.0.path().join(folder);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(file), "").unwrap();
+        fs::set_permissions(folder.join(file), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let base = ("CAISSON_BASE", "base");
+    let (out, said) = stage.run_words(&script, &["router"], &[base]);
+    assert!(!out.status.success() && !stage.read("calls").contains("docker build"), "cargo builds them: {said}");
+    let (out, said) = stage.run_words(&script, &["router"], &[base, ("SUDO_USER", "alice")]);
+    assert!(out.status.success() && stage.read("calls").contains("docker build"), "{said}");
+}
+
+#[test]
+fn an_engine_that_may_not_be_used_is_no_engine_that_is_down() {
+    let stage = Stage::new(&[("docker", r#"cat "$stage/why" >&2; exit 1"#)]);
+    for script in ["compose/down.sh", "compose/clean.sh"] {
+        fs::write(stage.0.path().join("why"), "permission denied while trying to connect to the docker API\n").unwrap();
+        let (out, said) = stage.run(script);
+        assert!(!out.status.success() && said.contains("run it as root"), "{script}: {said}");
+        fs::write(stage.0.path().join("why"), "Cannot connect to the Docker daemon\n").unwrap();
+        let (out, said) = stage.run(script);
+        assert!(out.status.success() && said.contains("does not answer"), "{script}: {said}");
+    }
+}
+
+#[test]
+fn make_clean_docker_takes_what_trials_left_and_no_installation_in_use() {
+    const LEFT: &str = r#"case "$1" in
+        ps) printf 'a t12-x\nb main-try12\nc main-barrier3\nd compose\ne main\nf retry-1\n' ;;
+        image) exit 1 ;;
+    esac"#;
+    let (out, said) = Stage::new(&[("docker", LEFT)]).run("compose/clean.sh");
+    assert!(out.status.success(), "{said}");
+    assert_eq!(said, "container a\ncontainer b\ncontainer c\n");
 }

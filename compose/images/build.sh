@@ -8,7 +8,7 @@
 #   CAISSON_BASE=image      what they start from; default caisson-base:local, which base.sh makes when it is not there.
 #                           Where a registry can be reached, debian:bookworm-slim does as well.
 #   CAISSON_PROGRAMS=dir    programs that were built before (caisson, caisson-runner, caisson-router); otherwise cargo
-#                           builds those that are needed
+#                           builds those that are needed, but under sudo those of `make build` are taken where they are
 #
 # Tags: caisson-router:latest, caisson:latest and caisson-sandbox:base, these also as :local; caisson-sandbox:<profile>.
 # Works with the legacy builder.
@@ -24,6 +24,12 @@ die() { echo "build.sh: $*" >&2; exit 1; }
 
 docker version >/dev/null 2>&1 || die "the container engine does not answer; start it (systemctl start docker)"
 [ $# -gt 0 ] || set -- sandbox router
+# cargo is rarely on root's PATH, and would leave files that the checkout's owner cannot write.
+built=$ROOT/target/release
+if [ -z "${CAISSON_PROGRAMS:-}" ] && [ -n "${SUDO_USER:-}" ] && [ -x "$built/caisson-router" ]; then
+    echo "programs: those of \`make build\`, in $built"
+    CAISSON_PROGRAMS=$built
+fi
 # Does nothing when the base is there as base.sh would make it.
 [ "$BASE" != caisson-base:local ] || "$HERE/base.sh" "$BASE" >/dev/null
 docker image inspect "$BASE" >/dev/null 2>&1 || docker pull -q "$BASE" >/dev/null || die "there is no image $BASE"
@@ -37,7 +43,7 @@ program() {
         cp "$CAISSON_PROGRAMS/$1" "$CONTEXT/" || die "CAISSON_PROGRAMS=$CAISSON_PROGRAMS holds no $1"
         return
     fi
-    command -v cargo >/dev/null || die "cargo is needed to build $1; install Rust or set CAISSON_PROGRAMS"
+    command -v cargo >/dev/null || die "cargo is needed to build $1; install Rust (under sudo: \`make build\` first, as yourself) or set CAISSON_PROGRAMS"
     target=$(rustc -vV | sed -n 's/^host: //p')
     out=${CARGO_TARGET_DIR:-$ROOT/target}
     if [ "$1" = caisson ]; then
