@@ -109,7 +109,7 @@ impl Conversations {
         let asking = Asking { own_charge: row.charge_kept && !other && asking.alone, ..asking };
         if row.charge_kept && !asking.own_charge {
             // Charged while there was no fallback model, or for a model that a person has replaced since.
-            match self.release(&task, models[0], &Asking { alone: true, ..asking }).await? {
+            match self.release("replaced", &task, models[0], &Asking { alone: true, ..asking }).await? {
                 Some(now) if now.state == State::Running => (task, log) = (now, None),
                 _ => return Ok(Input::Settled),
             }
@@ -190,7 +190,7 @@ impl Conversations {
         let from = configured.entry.id.clone();
         tracing::warn!(task = %task.id, turn = asking.turn, model = from, next, %trouble, "another model is asked");
         let fallback = Some(Fallback { from, to: next.to_owned(), why });
-        let key = asking.key("refused", task, configured, self.epoch);
+        let key = asking.key(what, task, configured, self.epoch);
         Ok(asking.feed.feed(task.id, &key, Input::ModelCallRefused { turn: asking.turn, fallback }).await?)
     }
 
@@ -225,7 +225,7 @@ impl Conversations {
         }
         let charge_kept = asking.holds();
         if charge_kept && task.state != State::Running {
-            self.release(task, configured, asking).await?;
+            self.release("refused", task, configured, asking).await?;
             return Ok(ModelOutcome::ended(Input::Settled));
         }
         if charge_kept {
@@ -333,7 +333,7 @@ impl Conversations {
         }
         match trouble {
             Trouble::Later { .. } if unspent => self.store.hold_charge(asking.row.id).await?,
-            Trouble::Failed(_) if unspent => drop(self.release(task, configured, asking).await?),
+            Trouble::Failed(_) if unspent => drop(self.release("refused", task, configured, asking).await?),
             Trouble::Later { .. } | Trouble::Failed(_) | Trouble::Moved { .. } | Trouble::Doubtful { .. } => {}
         }
         Err(trouble)
@@ -354,9 +354,10 @@ impl Conversations {
         }
     }
 
-    /// Takes back a charge that was not spent.
+    /// Takes back a charge that was not spent; one try may do so for two reasons, `what`.
     async fn release(
         &self,
+        what: &str,
         task: &Task,
         configured: &ConfiguredModel,
         asking: &Asking<'_>,

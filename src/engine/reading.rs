@@ -104,7 +104,9 @@ impl<'a> Reading<'a> {
         while row.len() > 1 {
             let mut above = Vec::new();
             for group in groups(&row, most) {
-                let ((_, from, _, total), (_, _, to, _)) = (span(group[0]), span(group[group.len() - 1]));
+                let ((_, from, _, _), (_, _, to, _)) = (span(group[0]), span(group[group.len() - 1]));
+                // A file may grow while it is read.
+                let total = group.iter().map(|one| span(one).3).max().unwrap_or(to);
                 let known = self.summaries().find(|one| span(one) == (level, from, to, total));
                 match (group, known) {
                     ([one], _) => above.push(*one),

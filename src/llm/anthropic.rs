@@ -5,7 +5,7 @@
 //! (docs.anthropic.com/en/api/messages; the window: docs.anthropic.com/en/api/models), for pictures
 //! platform.claude.com/docs/en/build-with-claude/vision. Tests: below, `tests/providers.rs`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -184,14 +184,17 @@ fn body(asker: &Asker<'_>, request: &ModelRequest, form: Form) -> Json {
 /// Roles must alternate, and results are the first blocks of the user's message that follows the calls.
 fn messages(asker: &Asker<'_>, turns: &[Turn]) -> Vec<(&'static str, Vec<Json>)> {
     let mut list: Vec<(&'static str, Vec<Json>)> = Vec::new();
+    let mut ids = CallIds::default();
     let ours = |blocks: Vec<Value>| blocks.into_iter().map(Json::Value).collect::<Vec<_>>();
     for turn in &wire::merged(turns) {
         let (role, blocks) = match turn {
             WireTurn::User(parts) => ("user", ours(parts.iter().map(part).collect())),
             WireTurn::Assistant { text, calls, vendor } => {
-                ("assistant", asker.own(*vendor).unwrap_or_else(|| ours(assistant(text, calls))))
+                let own = asker.own(*vendor);
+                ids.begin(calls, own.is_some());
+                ("assistant", own.unwrap_or_else(|| ours(assistant(text, calls, &ids))))
             }
-            WireTurn::Results(results) => ("user", ours(results.iter().map(result).collect())),
+            WireTurn::Results(results) => ("user", ours(results.iter().map(|it| result(it, &ids)).collect())),
         };
         match list.last_mut() {
             Some((last, existing)) if *last == role => existing.extend(blocks),
@@ -199,6 +202,35 @@ fn messages(asker: &Asker<'_>, turns: &[Turn]) -> Vec<(&'static str, Vec<Json>)>
         }
     }
     list
+}
+
+/// Ids of calls as they are sent: each may stand once in the whole conversation, and other servers count theirs anew in each answer.
+#[derive(Default)]
+struct CallIds {
+    sent: HashSet<String>,
+    /// Of the newest answer, by the ids that it has in the log.
+    newest: HashMap<String, String>,
+}
+
+impl CallIds {
+    /// Begins an answer; with `kept` it is sent as the vendor wrote it.
+    fn begin(&mut self, calls: &[ToolCall], kept: bool) {
+        self.newest.clear();
+        for call in calls {
+            let mut id = wire::token(&call.id);
+            let mut n = 2;
+            while !kept && self.sent.contains(&id) {
+                id = wire::token(&format!("{n}_{}", call.id));
+                n += 1;
+            }
+            self.sent.insert(id.clone());
+            self.newest.insert(call.id.clone(), id);
+        }
+    }
+
+    fn of(&self, id: &str) -> String {
+        self.newest.get(id).cloned().unwrap_or_else(|| wire::token(id))
+    }
 }
 
 /// A picture stands as a block of its own behind the results, whose words say what it is.
@@ -211,21 +243,21 @@ fn part(part: &Part<'_>) -> Value {
     }
 }
 
-fn assistant(text: &str, calls: &[ToolCall]) -> Vec<Value> {
+fn assistant(text: &str, calls: &[ToolCall], ids: &CallIds) -> Vec<Value> {
     let mut blocks = Vec::new();
     if calls.is_empty() || !text.trim().is_empty() {
         // Trailing white space at the end of an assistant's message is refused.
         blocks.push(json!({ "type": "text", "text": wire::spoken(text).trim_end() }));
     }
     blocks.extend(calls.iter().map(|call| {
-        json!({ "type": "tool_use", "id": wire::token(&call.id), "name": wire::token(&call.name), "input": call.arguments })
+        json!({ "type": "tool_use", "id": ids.of(&call.id), "name": wire::token(&call.name), "input": call.arguments })
     }));
     blocks
 }
 
-fn result(result: &ToolResult) -> Value {
+fn result(result: &ToolResult, ids: &CallIds) -> Value {
     let text = if result.text.is_empty() { "(no output)" } else { &result.text };
-    let mut block = json!({ "type": "tool_result", "tool_use_id": wire::token(&result.call_id), "content": text });
+    let mut block = json!({ "type": "tool_result", "tool_use_id": ids.of(&result.call_id), "content": text });
     if result.error {
         block["is_error"] = json!(true);
     }
@@ -245,16 +277,15 @@ fn parse(whole: &Whole, turn: usize, asker: &Asker<'_>) -> Result<ModelResponse,
             return Err(ModelError::Malformed(format!("it has no content: {start}")));
         }
     };
-    let mut response = ModelResponse { truncated: stop == "max_tokens", ..ModelResponse::default() };
+    // A full window ends an answer too, which is charged.
+    let truncated = matches!(stop, "max_tokens" | "model_context_window_exceeded");
+    let mut response = ModelResponse { truncated, ..ModelResponse::default() };
     for block in &blocks {
         match block.get("type").and_then(Value::as_str) {
             Some("text") => response.text.push_str(block.get("text").and_then(Value::as_str).unwrap_or_default()),
             Some("tool_use") => response.calls.push(call(block)),
             _ => {}
         }
-    }
-    if stop == "model_context_window_exceeded" && response.calls.is_empty() {
-        return Err(ModelError::ContextFull);
     }
     let given = wire::ids(&response.calls);
     wire::unique_ids(&mut response.calls, turn);

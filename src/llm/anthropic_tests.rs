@@ -34,5 +34,5 @@ fn sloppy_answers_are_borne() {
     assert_eq!((call.id.as_str(), call.name.as_str(), call.malformed.as_deref()), ("call_4_0", "", Some("{\"a\": ")));
     assert!(matches!(parse(&json!({"type": "message"}), 0), Err(ModelError::Malformed(_))));
     let full = json!({"content": [], "stop_reason": "model_context_window_exceeded"});
-    assert_eq!(parse(&full, 0), Err(ModelError::ContextFull));
+    assert!(parse(&full, 0).unwrap().truncated);
 }

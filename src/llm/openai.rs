@@ -452,7 +452,9 @@ fn usage(usage: &Value) -> Usage {
     let prompt = number("/prompt_tokens");
     let cache_read = number("/prompt_tokens_details/cached_tokens").min(prompt);
     let reasoning = number("/completion_tokens_details/reasoning_tokens");
-    Usage { input: prompt - cache_read, output: number("/completion_tokens"), cache_read, cache_write: 0, reasoning }
+    // xAI counts reasoning in the total alone (docs.x.ai/docs/guides/reasoning).
+    let output = number("/completion_tokens").max(number("/total_tokens").saturating_sub(prompt));
+    Usage { input: prompt - cache_read, output, cache_read, cache_write: 0, reasoning }
 }
 
 #[cfg(test)]

@@ -25,7 +25,9 @@ pub(super) fn classify(status: StatusCode, headers: &HeaderMap, body: &str) -> M
         false => format!("HTTP {}, {}", status.as_u16(), clean(&text)),
     };
     let retry_after_ms = retry_after(headers).or_else(|| json.as_ref().and_then(retry_info));
-    if code.contains("insufficient_quota") || code.contains("billing") || status == StatusCode::PAYMENT_REQUIRED {
+    // Anthropic gives this the type of any malformed request.
+    let is_spent = text.to_lowercase().contains("credit balance is too low");
+    if is_spent || code.contains("insufficient_quota") || code.contains("billing") || status == StatusCode::PAYMENT_REQUIRED {
         return ModelError::Unauthorized(format!("{shown} (no credit is left for this key)"));
     }
     match status.as_u16() {
@@ -51,8 +53,9 @@ pub(super) fn classify(status: StatusCode, headers: &HeaderMap, body: &str) -> M
 /// vLLM, Ollama, OpenRouter, Gemini (each from its documentation or its source's error strings).
 fn is_overflow(code: &str, text: &str) -> bool {
     const CODES: [&str; 3] = ["context_length_exceeded", "exceed_context_size", "request_too_large"];
-    const WORDS: [&str; 10] = [
+    const WORDS: [&str; 11] = [
         "maximum context length",
+        "context length is only",
         "prompt is too long",
         "exceeds the available context",
         "exceed context window",
@@ -131,7 +134,14 @@ fn error_text(body: &Value) -> Option<String> {
     let error = body.get("error").unwrap_or(body);
     let candidates = [error.get("message"), Some(error), body.get("message"), body.get("detail")];
     let found = candidates.into_iter().flatten().find_map(|v| v.as_str().filter(|s| !s.is_empty()).map(str::to_owned));
-    found.or_else(|| body.get("detail").map(Value::to_string))
+    let found = found.or_else(|| body.get("detail").map(Value::to_string));
+    // OpenRouter says that its provider refused, and puts the provider's own words beside that.
+    let raw = error.pointer("/metadata/raw").filter(|raw| !raw.is_null());
+    let raw = raw.map(|raw| raw.as_str().map_or_else(|| raw.to_string(), str::to_owned)).filter(|raw| !raw.is_empty());
+    match (found, raw) {
+        (Some(found), Some(raw)) => Some(format!("{found}: {raw}")),
+        (found, raw) => found.or(raw),
+    }
 }
 
 /// The status that an error object inside a 200 stands for.

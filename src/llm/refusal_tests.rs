@@ -26,6 +26,14 @@ fn too_long_conversations_are_known_by_their_words() {
             500,
             r#"{"error":{"message":"Requested tokens (4120) exceed context window of 2048","type":"internal_server_error"}}"#,
         ),
+        (
+            400,
+            r#"{"object":"error","message":"You passed 31745 input tokens and requested 1024 output tokens. However, the model's context length is only 32768 tokens, resulting in a maximum input length of 31744 tokens.","code":400}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"message\":\"This model's maximum context length is 8192 tokens.\"}}","provider_name":"x"}}}"#,
+        ),
         (413, "<html>too large</html>"),
     ];
     for (status, body) in bodies {
@@ -39,6 +47,11 @@ fn refusals_of_the_key_and_of_money_need_a_person() {
     assert!(matches!(of(403, ""), ModelError::Unauthorized(t) if t == "HTTP 403"));
     let quota = of(429, r#"{"error":{"message":"You exceeded your quota","code":"insufficient_quota"}}"#);
     assert!(matches!(quota, ModelError::Unauthorized(t) if t.contains("no credit")));
+    let credit = of(
+        400,
+        r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}"#,
+    );
+    assert!(matches!(credit, ModelError::Unauthorized(t) if t.contains("no credit")));
 }
 
 #[test]

@@ -185,7 +185,11 @@ fn items(asker: &Asker<'_>, turns: &[Turn], form: Form) -> Vec<Json> {
                 list.push(json!({ "type": "message", "role": "user", "content": content }).into());
             }
             WireTurn::Assistant { text, calls, vendor } => {
-                match asker.own(*vendor).filter(|_| !form.unreasoning) {
+                // Reasoning that nothing of its response follows is refused.
+                let leads = |own: &Vec<Json>| {
+                    own.last().and_then(Json::as_value).is_none_or(|last| last["type"] != "reasoning")
+                };
+                match asker.own(*vendor).filter(|own| !form.unreasoning && leads(own)) {
                     Some(own) => list.extend(own),
                     None => {
                         if calls.is_empty() || !text.trim().is_empty() {

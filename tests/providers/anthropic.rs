@@ -76,7 +76,8 @@ async fn refusals_keep_their_meaning() {
     );
     let long = error("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum");
     assert_eq!(error_of(Reply::status(400, long)).await, ModelError::ContextFull);
-    let credit = error("billing_error", "Your credit balance is too low");
+    let words = "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.";
+    let credit = error("invalid_request_error", words);
     assert!(
         matches!(error_of(Reply::status(400, credit)).await, ModelError::Unauthorized(t) if t.contains("no credit"))
     );
