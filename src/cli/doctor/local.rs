@@ -19,7 +19,7 @@ const TOKEN: &str = "`caisson setup --adopt --config NEW …`, NEW another file 
 
 /// What brings a lost secret of a hook back that a file's entry names.
 const HOOK: &str =
-    "take the repository's entry out of the configuration, then `caisson repo add` it again with --on-forge";
+    "take the repository's entry out of the configuration, then add it anew: `caisson repo add` with --on-forge, or --here";
 
 /// What brings a lost key of a model or password of a database back.
 const YOURS: &str = "put it there again: only you have it";
