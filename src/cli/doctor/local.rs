@@ -18,8 +18,8 @@ const TOKEN: &str = "`caisson setup --adopt --config NEW …`, NEW another file 
      where `setup` put them; then remove NEW";
 
 /// What brings a lost secret of a hook back that a file's entry names.
-const HOOK: &str =
-    "take the repository's entry out of the configuration, then add it anew: `caisson repo add` with --on-forge, or --here";
+const HOOK: &str = "take the repository's entry out of the configuration, then add it anew: `caisson repo add` with --on-forge, \
+     or --here";
 
 /// What brings a lost key of a model or password of a database back.
 const YOURS: &str = "put it there again: only you have it";
