@@ -9,7 +9,7 @@ use caisson::secret::Secret;
 use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use support::home::{Home, PATIENCE, term, until};
+use support::home::{Home, PATIENCE, Serve, docker, term, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_that_fails_late_leaves_no_broker_and_no_router() {
@@ -120,6 +120,28 @@ async fn an_outdated_runner_is_named_by_every_command_that_would_use_it() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     term(&mut serve);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_test_of_the_barrier_that_is_interrupted_leaves_nothing() {
+    let Some(home) = Home::new("stop").await else { return };
+    let mut command = home.command(&["barrier"]);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut test = Serve(child);
+    let name: String = home.installation.chars().take(12).collect();
+    let filter = format!("name=caisson-{name}-barrier{}-", test.id() % 1000);
+    let list = |words: &[&str]| docker(&[words, &["-q", "--filter", &filter]].concat()).expect("listed");
+    let ended = tokio::task::block_in_place(|| {
+        until("the runner's volume is there", || {
+            assert!(test.try_wait().unwrap().is_none(), "the test ended early");
+            !list(&["volume", "ls"]).is_empty()
+        });
+        assert!(Command::new("kill").args(["-INT", &test.id().to_string()]).status().unwrap().success());
+        until("it ends", || test.try_wait().unwrap().is_some());
+        test.wait().unwrap()
+    });
+    assert!(!ended.success(), "a test that was stopped does not say that the barrier holds");
+    assert_eq!([list(&["ps", "-a"]), list(&["network", "ls"]), list(&["volume", "ls"])].concat(), "");
 }
 
 /// The HTTP status of a delivery signed with this secret; 0 if nobody listens.

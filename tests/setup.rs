@@ -2,6 +2,8 @@
 
 mod support;
 
+#[path = "setup/again.rs"]
+mod again;
 #[allow(dead_code, reason = "tests of `caisson fetch` use the rest")]
 #[path = "setup/github.rs"]
 mod github;

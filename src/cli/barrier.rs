@@ -12,6 +12,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::broker_child::TemporaryBroker;
+use super::eval::interrupted;
 use super::printer::{Complaint, Printer};
 use crate::barrier::{self, BarrierSetup, Outdated, Report, RouterUnderTest, Upstream, Verdict};
 use crate::bot::{proven_limits, router_spec, way_out};
@@ -73,7 +74,13 @@ impl BarrierArgs {
             return Err(Complaint::new(what).hint(hint).into());
         }
         let broker: Arc<dyn Broker> = temporary.broker.clone();
-        let tested = Box::pin(on(&own, broker, image, profile.word(), printer)).await;
+        // The broker by itself leaves the runner's volume when it ends, so an interruption tears down, too.
+        let tested = tokio::select! {
+            tested = Box::pin(on(&own, broker, image, profile.word(), printer)) => tested,
+            stopped = interrupted() => {
+                stopped.and_then(|()| Err(Complaint::new("stopped; what was made has been removed").into()))
+            }
+        };
         printer.step("removing what was made");
         temporary.tear_down(&own)?;
         tested

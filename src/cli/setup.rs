@@ -4,7 +4,8 @@
 
 use super::outside::USER_AGENT;
 use super::printer::{Complaint, Printer};
-use crate::config::write::{Fresh, write_fresh};
+use crate::config::write::{Fresh, fresh, write_fresh};
+use crate::config::{ConfigError, Process};
 use crate::forge::gitea::admin::{Admin, BOT_SCOPES, Made, SYNC_SCOPES};
 use crate::forge::{ForgeError, ForgeReads, Gitea};
 use crate::secret::Secret;
@@ -59,6 +60,8 @@ impl Setup {
             let complaint = Complaint::new(format!("{} is there already", config.display()));
             return Err(complaint.hint("use it, or name another file with --config").into());
         }
+        // Before anything is made: without the environment, since the file has to be usable by itself.
+        Process::from_layers(config, &fresh(&self.fresh()), &|_| None).map_err(|refused| unusable(&refused))?;
         let files = Files { bot: folder.join("secrets/forge-token"), sync: folder.join("secrets/forge-sync-token") };
         let token = Secret::read(&self.admin_token_file)?;
         let admin = Admin::new(&self.forge_url, token.clone(), USER_AGENT)?;
@@ -161,6 +164,14 @@ fn keep(token: &Secret, file: &Path, adopt: bool) -> Result<()> {
         std::fs::remove_file(file).with_context(|| format!("cannot replace {}", file.display()))?;
     }
     Ok(token.write(file)?)
+}
+
+/// The problems of the configuration that would be written, without lines of a file that is not there yet.
+fn unusable(refused: &ConfigError) -> Complaint {
+    let problems = refused.problems.iter().map(|problem| format!("{}: {}", problem.key, problem.what));
+    Complaint::new("the configuration of these addresses could not be used; nothing was made")
+        .because(problems.collect::<Vec<_>>().join("; "))
+        .hint("write whole addresses: --forge-url http://localhost:3000, and so --public-url and --bot-url")
 }
 
 /// This refusal has a known cause.

@@ -6,11 +6,23 @@ use crate::cli::store::location;
 use crate::config::Process;
 use crate::disk::free_bytes;
 use crate::store::{Store, StoreError};
+use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 /// Bytes that must be free for checkpoints' packs, a growing store and a log.
 const FLOOR: u64 = 2 << 30;
+
+/// What brings a lost token of the forge back.
+const TOKEN: &str = "`caisson setup --adopt --config NEW …`, NEW another file in the same folder as the configuration, makes both tokens anew \
+     where `setup` put them; then remove NEW";
+
+/// What brings a lost secret of a hook back that a file's entry names.
+const HOOK: &str = "take the repository's entry out of the configuration, then add it anew: `caisson repo add` with --on-forge, \
+     or --here";
+
+/// What brings a lost key of a model or password of a database back.
+const YOURS: &str = "put it there again: only you have it";
 
 /// Reads the configuration; reports each problem as a fault.
 pub(super) fn configuration(report: &mut Report, file: &Path) -> Option<Process> {
@@ -38,14 +50,18 @@ pub(super) fn state(report: &mut Report, config: &Process) {
     if !directory.exists() {
         report.note("state", format!("{} is not there yet; the first `caisson serve` makes it", directory.display()));
     } else {
-        closed(report, "state", directory, "700");
+        closed(report, "state", directory, ("700", "`caisson serve` makes it"));
     }
     let forge = &config.forge;
+    for path in [&forge.token_file, &forge.sync_token_file].into_iter().flatten() {
+        closed(report, "secrets", path, ("600", TOKEN));
+    }
     let keys = config.models.all().iter().map(|model| &model.key_file);
-    let named =
-        [&forge.token_file, &forge.sync_token_file, &config.store.password_file].into_iter().chain(keys).flatten();
-    for path in named.chain(config.in_file().flat_map(|entry| &entry.secret_files)) {
-        closed(report, "secrets", path, "600");
+    for path in std::iter::once(&config.store.password_file).chain(keys).flatten() {
+        closed(report, "secrets", path, ("600", YOURS));
+    }
+    for path in config.in_file().flat_map(|entry| &entry.secret_files) {
+        closed(report, "secrets", path, ("600", HOOK));
     }
     space(report, directory);
 }
@@ -87,14 +103,13 @@ pub(super) async fn store(report: &mut Report, config: &Process) -> Entries {
     entries
 }
 
-/// Checks that only its owner, this process's user, has access to a file or directory.
-fn closed(report: &mut Report, part: &str, path: &Path, wanted: &str) {
+/// Checks that only its owner, this process's user, has access to a file or directory: the mode it should have, and what to do if it is lost.
+fn closed(report: &mut Report, part: &str, path: &Path, (right, lost): (&str, &str)) {
     let shown = path.display();
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
         Err(error) => {
-            let hint =
-                "run doctor as the bot's user; a lost secret is made again by `caisson setup` or `caisson repo add`";
+            let hint = if error.kind() == ErrorKind::NotFound { lost } else { "run doctor as the bot's user" };
             return report.fault(part, format!("{shown}: {error}"), hint);
         }
     };
@@ -105,7 +120,7 @@ fn closed(report: &mut Report, part: &str, path: &Path, wanted: &str) {
     if mounted {
         report.good(part, format!("{shown}, mounted"));
     } else if mode & 0o077 != 0 {
-        report.fault(part, format!("{shown} has mode {mode:o}: others may read it"), format!("chmod {wanted} {shown}"));
+        report.fault(part, format!("{shown} has mode {mode:o}: others may read it"), format!("chmod {right} {shown}"));
     } else if found.uid() != me {
         let hint = format!("chown {me} {shown}, or run doctor as the bot's user");
         report.fault(part, format!("{shown} belongs to user {}", found.uid()), hint);
@@ -154,14 +169,29 @@ mod tests {
         std::fs::write(&path, "x").unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
         let mut report = Report::default();
-        closed(&mut report, "secrets", &path, "600");
+        closed(&mut report, "secrets", &path, ("600", TOKEN));
         assert!(report.findings[0].hint.starts_with("chmod 600 "));
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         let mut report = Report::default();
-        closed(&mut report, "secrets", &path, "600");
+        closed(&mut report, "secrets", &path, ("600", TOKEN));
         assert_eq!(report.faults(), 0);
-        closed(&mut report, "secrets", &dir.path().join("lost"), "600");
-        assert_eq!(report.faults(), 1);
+    }
+
+    #[test]
+    fn a_secret_that_is_lost_is_a_fault_with_what_brings_it_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("caisson.toml");
+        let text =
+            "[forge]\nurl = \"http://127.0.0.1:3000\"\ntoken_file = \"lost-token\"\n[model]\nkey_file = \"lost-key\"\n";
+        let config = Process::from_layers(&file, text, &|_| None).unwrap();
+        let mut report = Report::default();
+        state(&mut report, &config);
+        let hint = |name: &str| {
+            report.findings.iter().find(|finding| finding.found.contains(name)).map(|finding| finding.hint.as_str())
+        };
+        assert!(hint("lost-token").unwrap().contains("setup --adopt --config NEW"), "{:?}", report.findings);
+        // `setup` makes no key of a model.
+        assert_eq!(hint("lost-key"), Some(YOURS));
     }
 
     #[test]

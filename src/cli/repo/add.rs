@@ -2,12 +2,14 @@
 
 use super::here;
 use super::kept::{has_each, protect, tell_brought};
+use super::place::{Before, noticed, place};
+use super::scratch::Scratch;
 use super::shown::{show_commands, show_image, tell_of_leaks};
 use super::source::{Source, is_the_same, source_of};
 use super::trial::{self, Target};
 use super::upstream::{compare_one, sync_one, upstream_listing};
 use super::{AGENT_BRANCHES, Accounts, not_in_file, report};
-use crate::bot::{Content, sealed};
+use crate::bot::sealed;
 use crate::checkpoint::label::LABELS;
 use crate::cli::entries::{self, Entries};
 use crate::cli::printer::{Complaint, Printer};
@@ -16,19 +18,16 @@ use crate::config::Process;
 use crate::config::process::Repository as Entry;
 use crate::config::project::{self, Granted};
 use crate::effect::read_toolchain;
-use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, Repository, is_accepted};
+use crate::forge::{Access, ForgeReads, RepoRef, Repository, is_accepted};
 use crate::git::{Auth, Branch, FetchLimits, RemoteUrl, Repos};
 use crate::secret::Secret;
 use crate::text::{count, one_line};
 use crate::upstream::{credential, followed, on_forge};
 use anyhow::{Context, Result};
 use clap::Args;
-use std::time::{Duration, Instant};
 
 /// What has wishes.
 const ASKS: &str = "its .caisson.toml and commands";
-/// Time limit for the forge to notice the first push.
-const NOTICE: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Args)]
 pub struct Add {
@@ -49,7 +48,7 @@ pub struct Add {
     /// Its name on the forge and its key here (default: the last part of the address).
     #[arg(long)]
     name: Option<String>,
-    /// The organisation or account on the forge that will own it.
+    /// The organisation on the forge that will own it. The bot's account must be allowed to make repositories there.
     #[arg(long, default_value = ORGANISATION)]
     owner: String,
     /// A person who may write to it, and so decide about checkpoints. Repeat for more.
@@ -61,7 +60,7 @@ pub struct Add {
     /// Accept a foreign hook, deploy key or Actions that would read a push: the name that was shown. Repeat for more.
     #[arg(long = "accept-foreign", value_name = "NAME")]
     accept_foreign: Vec<String>,
-    /// Where the store's entry cannot be opened any more: the forge's number of the repository that is the right one.
+    /// Where the store has no entry of it, or one that cannot be opened any more: the forge's number of the repository that is the right one.
     #[arg(long = "on-forge", value_name = "NUMBER")]
     on_forge: Option<i64>,
     /// Do not try out whether its checks run in a sandbox.
@@ -86,18 +85,6 @@ struct Plan {
     before: Before,
 }
 
-/// What an earlier run has set up.
-#[derive(Default)]
-struct Before {
-    entry: Option<Entry>,
-    /// The forge's id; for an entry that cannot be authenticated, what the operator says.
-    id: Option<i64>,
-    /// The id that such an entry itself claims. It is not trusted, because whoever can write to the database could name another repository.
-    claimed: Option<i64>,
-    /// Secrets of its hook, the newest first.
-    secrets: Vec<Secret>,
-}
-
 impl Plan {
     /// The entry that is going to stand, without what is accepted.
     fn entry(&self, on_forge: &Repository) -> Entry {
@@ -120,33 +107,13 @@ impl Plan {
     }
 }
 
-impl Before {
-    fn of(entries: &Entries, key: &str, vouched: Option<i64>, printer: &Printer) -> Self {
-        match entries.of(key).map(|entry| &entry.content) {
-            Some(Content::Whole { entry, secrets }) => {
-                Self { id: Some(entry.id), entry: Some((**entry).clone()), secrets: secrets.clone(), ..Self::default() }
-            }
-            Some(Content::Refused { why, claims }) => {
-                printer.warn(&format!("the store's entry of {key} is refused: {why}"));
-                printer
-                    .hint("it is written anew, with a new secret for the hook; what was accepted is asked for again");
-                Self { id: vouched, claimed: *claims, ..Self::default() }
-            }
-            Some(Content::Gone) | None => Self::default(),
-        }
-    }
-}
-
 impl Add {
     pub(super) async fn run(self, config: &Process, printer: &Printer) -> Result<()> {
         let entries = entries::ready(config).await?;
         let accounts = Accounts::open(config).await?;
-        let scratch = config.state_dir.join(format!("import-{}", std::process::id()));
-        let git = Repos::new(&scratch).with_limits(FetchLimits::of(config));
-        let done = self.steps(config, &entries, printer, &accounts, &git).await;
-        // It only contains a copy, so a failure to remove it is ignored.
-        let _ = std::fs::remove_dir_all(&scratch);
-        done
+        let scratch = Scratch::new(&config.state_dir)?;
+        let git = Repos::new(scratch.path()).with_limits(FetchLimits::of(config));
+        self.steps(config, &entries, printer, &accounts, &git).await
     }
 
     async fn steps(
@@ -168,13 +135,10 @@ impl Add {
         let commit = git.copy_in(&plan.key, &plan.source, plan.credential.as_ref(), &plan.branch).await?;
         tell_of_leaks(&git.leaks(&plan.key, &commit).await?, printer);
         let accepted = self.wishes(config, printer, git, &plan, &commit).await?;
-        let found = place(&plan, accounts, printer).await?;
+        let found = place(accounts, (&plan.repo, &plan.branch), &plan.before, printer).await?;
+        here::no_twin(config, &plan.key, (&plan.repo, found.id))?;
         if found.empty {
-            let to = on_forge(config, &plan.repo)?;
-            let auth = Auth::basic(&accounts.sync.login, accounts.sync_token.expose());
-            git.copy_out(&plan.key, &to, &auth, &plan.branch).await?;
-            printer.good(&format!("{} and its tags pushed", plan.branch));
-            noticed(&plan, accounts).await?;
+            self.first_push(config, &plan, (git, found.id), accounts, printer).await?;
         }
         let wanted = plan.entry(&found);
         if !self.here && (!found.empty || !plan.also.is_empty()) {
@@ -186,7 +150,7 @@ impl Add {
         }
         accounts.forge.set_default_branch(&plan.repo, plan.branch.as_str()).await?;
         self.rights(config, &plan, &wanted, accounts, printer).await?;
-        let (secret, foreign) = self.hook(config, &plan, found.id, accounts, printer).await?;
+        let (secret, foreign) = self.hook(config, &plan, accounts, printer).await?;
         let entry = Entry { accepted, accepted_foreign: foreign, ..wanted };
         let generation = entries.next(&plan.key);
         let taken = entries::put(config, |key, by| sealed(key, &entry, &[secret], (generation, by))).await?;
@@ -198,6 +162,25 @@ impl Add {
         }
         report(printer, taken, "open an issue that begins with /fix");
         Ok(())
+    }
+
+    /// Pushes to an empty repository. What can be refused comes first, because one that is not empty is nobody's without an entry.
+    async fn first_push(
+        &self,
+        config: &Process,
+        plan: &Plan,
+        (git, id): (&Repos, i64),
+        accounts: &Accounts,
+        printer: &Printer,
+    ) -> Result<()> {
+        accounts.forge.disable_actions(&plan.repo).await?;
+        self.judge_foreign(&accounts.forge.foreign(&plan.repo, &config.hook_url(&plan.key)).await?, printer)?;
+        self.add_writers(&plan.repo, accounts).await?;
+        let to = on_forge(config, &plan.repo)?;
+        let auth = Auth::basic(&accounts.sync.login, accounts.sync_token.expose());
+        git.copy_out(&plan.key, &to, &auth, &plan.branch).await?;
+        printer.good(&format!("{} and its tags pushed", plan.branch));
+        noticed(accounts, &plan.repo, id).await
     }
 
     async fn plan(&self, config: &Process, entries: &Entries, git: &Repos, printer: &Printer) -> Result<Plan> {
@@ -247,7 +230,7 @@ impl Add {
         let repo = RepoRef::new(&found.owner, &found.name);
         let key = key_of(self.name.as_deref().unwrap_or(&found.name));
         not_in_file(config, &key)?;
-        let before = Before::of(entries, &key, None, printer);
+        let before = Before::of(entries, &key, Some(found.id), printer);
         if let Some(known) = &before.entry {
             here::is_the_same(known, &found)?;
         }
@@ -341,6 +324,14 @@ impl Add {
         Ok(still)
     }
 
+    async fn add_writers(&self, repo: &RepoRef, accounts: &Accounts) -> Result<()> {
+        for login in &self.writers {
+            let added = accounts.forge.ensure_collaborator(repo, login, Access::Write).await;
+            added.with_context(|| format!("{login} cannot be added"))?;
+        }
+        Ok(())
+    }
+
     /// Sets who has which right. People who were added on the forge keep theirs.
     async fn rights(
         &self,
@@ -355,12 +346,7 @@ impl Add {
         if !self.here {
             forge.disable_actions(repo).await?;
         }
-        for login in &self.writers {
-            forge
-                .ensure_collaborator(repo, login, Access::Write)
-                .await
-                .with_context(|| format!("{login} cannot be added"))?;
-        }
+        self.add_writers(repo, accounts).await?;
         protect(config, accounts, repo, entry).await?;
         forge.ensure_protection(repo, AGENT_BRANCHES, &[&accounts.bot.login]).await?;
         printer.good(&format!(
@@ -389,11 +375,9 @@ impl Add {
         &self,
         config: &Process,
         plan: &Plan,
-        id: i64,
         accounts: &Accounts,
         printer: &Printer,
     ) -> Result<(Secret, Vec<String>)> {
-        here::no_twin(config, &plan.key, (&plan.repo, id))?;
         let secret = match plan.before.secrets.first() {
             Some(secret) => secret.clone(),
             None => Secret::random().map_err(anyhow::Error::msg)?,
@@ -419,44 +403,6 @@ impl Add {
         let hint = format!("remove them on the forge, or accept each by name: --accept-foreign '{}'", left[0]);
         Err(complaint.hint(hint).into())
     }
-}
-
-async fn place(plan: &Plan, accounts: &Accounts, printer: &Printer) -> Result<Repository> {
-    let found = match accounts.forge.repository(&plan.repo).await {
-        Ok(found) => found,
-        Err(ForgeError::NotFound(_)) => {
-            accounts.forge.create_repository(&plan.repo, plan.branch.as_str()).await?;
-            printer.good(&format!("repository {} made", plan.repo));
-            accounts.forge.repository(&plan.repo).await?
-        }
-        Err(e) => return Err(e.into()),
-    };
-    let known = plan.before.id == Some(found.id) || plan.upstream.is_empty();
-    if !found.empty && !known {
-        let complaint = Complaint::new(format!("{} is on the forge already and is not empty", plan.repo));
-        let hint = match plan.before.claimed == Some(found.id) {
-            true => format!(
-                "look at {}: if it is what was added here, repeat this with --on-forge {}; otherwise choose another --name",
-                found.html_url, found.id
-            ),
-            false => "choose another --name".to_owned(),
-        };
-        return Err(complaint.hint(hint).into());
-    }
-    accounts.forge.ensure_collaborator(&plan.repo, &accounts.sync.login, Access::Write).await?;
-    Ok(found)
-}
-
-/// Waits until the forge has noticed the first push; until then it refuses test deliveries and pull requests.
-async fn noticed(plan: &Plan, accounts: &Accounts) -> Result<()> {
-    let end = Instant::now() + NOTICE;
-    while accounts.forge.repository(&plan.repo).await?.empty {
-        if Instant::now() > end {
-            return Err(Complaint::new("the forge does not notice the push").hint("repeat this command").into());
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    Ok(())
 }
 
 /// `shop` of `https://host/lab/shop.git`.
