@@ -190,7 +190,7 @@ impl Conversations {
         let from = configured.entry.id.clone();
         tracing::warn!(task = %task.id, turn = asking.turn, model = from, next, %trouble, "another model is asked");
         let fallback = Some(Fallback { from, to: next.to_owned(), why });
-        let key = asking.key(what, task, configured, self.epoch);
+        let key = asking.key("refused", task, configured, self.epoch);
         Ok(asking.feed.feed(task.id, &key, Input::ModelCallRefused { turn: asking.turn, fallback }).await?)
     }
 
@@ -362,7 +362,7 @@ impl Conversations {
         configured: &ConfiguredModel,
         asking: &Asking<'_>,
     ) -> Result<Option<Task>, Trouble> {
-        let key = asking.key("refused", task, configured, self.epoch);
+        let key = asking.key(what, task, configured, self.epoch);
         let input = Input::ModelCallRefused { turn: asking.turn, fallback: None };
         Ok(asking.feed.feed(task.id, &key, input).await?)
     }

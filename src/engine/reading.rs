@@ -274,6 +274,13 @@ mod tests {
     }
 
     #[test]
+    fn of_a_file_that_grew_meanwhile_the_join_has_the_last_total() {
+        let log = [summarised(0, 1, 10, 12, "x"), summarised(0, 11, 20, 20, "y")];
+        let Next::Join { of, .. } = Reading::of(&log, 3).next(3, 1, 100) else { panic!("a join") };
+        assert_eq!(of, SummaryOf::Lines { number: 3, level: 1, from: 1, to: 20, total: 20 });
+    }
+
+    #[test]
     fn a_reading_that_was_cut_goes_on_where_it_was_and_one_without_end_is_bounded() {
         let (log, asked) = walk(30, 10, "x", 100);
         for cut in 0..log.len() {

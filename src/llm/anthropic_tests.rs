@@ -17,6 +17,20 @@ fn a_whole_conversation_on_the_wire() {
 }
 
 #[test]
+fn ids_of_calls_that_other_servers_repeat_stand_once_and_their_results_follow_them() {
+    let turns = (0..3).flat_map(|_| conversation().turns[1..3].to_vec()).collect();
+    let request = ModelRequest { turns, ..conversation() };
+    let sent = body(&Asker::new("anthropic", "claude", &request), &request, Form::default());
+    let sent = serde_json::to_value(&sent).unwrap();
+    let of = |kind: &str, key: &str| -> Vec<String> {
+        let blocks = sent["messages"].as_array().unwrap().iter().flat_map(|it| it["content"].as_array().unwrap());
+        blocks.filter(|it| it["type"] == kind).map(|it| it[key].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(of("tool_use", "id"), ["a_1", "b", "2_a_1", "2_b", "3_a_1", "3_b"]);
+    assert_eq!(of("tool_result", "tool_use_id"), of("tool_use", "id"));
+}
+
+#[test]
 fn an_answer_is_read_and_unknown_blocks_are_passed_over() {
     let answer = json!({"content": [{"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "text", "text": "I look."},
         {"type": "tool_use", "id": "t1", "name": "bash", "input": {"command": "ls"}}], "stop_reason": "tool_use",

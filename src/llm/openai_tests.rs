@@ -88,6 +88,11 @@ fn a_strict_answer_is_read() {
     assert_eq!(response.calls[0].arguments, json!({"command": "ls"}));
     assert_eq!(response.usage, Usage { input: 40, output: 9, cache_read: 60, cache_write: 0, reasoning: 4 });
     assert!(!response.truncated && response.text.is_empty());
+    // xAI's form.
+    let grok =
+        read(json!({"choices": [{"message": {"content": "4"}}], "usage": {"prompt_tokens": 12, "completion_tokens": 1,
+        "total_tokens": 399, "completion_tokens_details": {"reasoning_tokens": 386}}}));
+    assert_eq!((grok.usage.input, grok.usage.output), (12, 387));
 }
 
 #[test]

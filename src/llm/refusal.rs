@@ -27,7 +27,11 @@ pub(super) fn classify(status: StatusCode, headers: &HeaderMap, body: &str) -> M
     let retry_after_ms = retry_after(headers).or_else(|| json.as_ref().and_then(retry_info));
     // Anthropic gives this the type of any malformed request.
     let is_spent = text.to_lowercase().contains("credit balance is too low");
-    if is_spent || code.contains("insufficient_quota") || code.contains("billing") || status == StatusCode::PAYMENT_REQUIRED {
+    if is_spent
+        || code.contains("insufficient_quota")
+        || code.contains("billing")
+        || status == StatusCode::PAYMENT_REQUIRED
+    {
         return ModelError::Unauthorized(format!("{shown} (no credit is left for this key)"));
     }
     match status.as_u16() {

@@ -36,6 +36,26 @@ fn a_response_is_read_and_unknown_items_are_passed_over() {
 }
 
 #[test]
+fn reasoning_that_led_to_nothing_is_not_sent_back() {
+    let answer = json!({ "status": "completed", "output": [
+        { "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA" }] });
+    let vendor = parse(&answer, 0).unwrap().vendor;
+    assert!(vendor.is_some(), "it is kept as it came");
+    let mut request = conversation();
+    request.turns.truncate(1);
+    request.turns.push(Turn::Assistant { text: String::new(), calls: Vec::new(), vendor });
+    request.turns.push(Turn::User { text: "use a tool".into() });
+    let sent = serde_json::to_value(items(
+        &Asker::new("openai-responses", "gpt", &conversation()),
+        &request.turns,
+        Form::default(),
+    ));
+    let sent = sent.unwrap();
+    let kinds: Vec<&str> = sent.as_array().unwrap().iter().map(|it| it["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["message", "message", "message"]);
+}
+
+#[test]
 fn ends_of_every_kind_are_understood() {
     let ended = |reason: &str| {
         json!({ "status": "incomplete", "incomplete_details": { "reason": reason }, "output": [

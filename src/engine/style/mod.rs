@@ -101,9 +101,8 @@ impl Reader {
     /// The calls of an answer, as they are stored.
     pub fn calls(&self, response: &ModelResponse, turn: u32) -> Vec<CallRequest> {
         match self {
-            // The last call of an answer that was cut off may lack its other half.
-            Reader::Tools { spoken: true } if response.calls.is_empty() && !response.truncated => {
-                spoken::calls(&response.text, turn).iter().map(tools::request).collect()
+            Reader::Tools { spoken: true } if response.calls.is_empty() => {
+                spoken::calls(&response.text, turn, response.truncated).iter().map(tools::request).collect()
             }
             Reader::Tools { .. } => response.calls.iter().map(tools::request).collect(),
             Reader::Text => text::calls(response, turn).iter().map(tools::request).collect(),

@@ -11,14 +11,15 @@ use crate::llm::ToolCall;
 /// The most calls read from one answer.
 const MOST: usize = 8;
 
-pub(super) fn calls(text: &str, turn: u32) -> Vec<ToolCall> {
+/// `truncated`: whether the answer was cut off.
+pub(super) fn calls(text: &str, turn: u32, truncated: bool) -> Vec<ToolCall> {
     let mut found: Vec<(String, Value)> = Vec::new();
     for piece in tagged(text, "<tool_call>", "</tool_call>").chain(fenced(text)) {
         let known = call(piece.trim());
         found.extend(known.into_iter().filter(|call| !found.contains(call)).collect::<Vec<_>>());
     }
     if found.is_empty() {
-        found.extend(functions(text));
+        found.extend(functions(text, truncated));
     }
     if found.is_empty() {
         found.extend(call(text.trim()));
@@ -60,9 +61,11 @@ fn fenced(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// `<function=name><parameter=key>value</parameter></function>`.
-fn functions(text: &str) -> Vec<(String, Value)> {
-    let all = tagged(text, "<function=", "</function>").filter_map(|piece| {
+/// `<function=name><parameter=key>value</parameter></function>`. Of a text that was cut off, the last one may lack its other half.
+fn functions(text: &str, truncated: bool) -> Vec<(String, Value)> {
+    const CLOSE: &str = "</function>";
+    let whole = if truncated { text.rfind(CLOSE).map_or("", |last| &text[..last]) } else { text };
+    let all = tagged(whole, "<function=", CLOSE).filter_map(|piece| {
         let (name, rest) = piece.split_once('>')?;
         let pairs = tagged(rest, "<parameter=", "</parameter>").filter_map(|pair| {
             let (key, value) = pair.split_once('>')?;
@@ -78,7 +81,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Vec<String> {
-        calls(text, 1).into_iter().map(|call| format!("{} {}", call.name, call.arguments)).collect()
+        calls(text, 1, false).into_iter().map(|call| format!("{} {}", call.name, call.arguments)).collect()
     }
 
     #[test]
@@ -92,6 +95,19 @@ mod tests {
         assert_eq!(read(json), wanted);
         assert_eq!(read(&format!("```json\n[{json}, {json}]\n```")).len(), 2);
         assert_eq!(read(r#"{"name": "done", "arguments": "{\"summary\": \"x\"}"}"#), [r#"done {"summary":"x"}"#]);
+    }
+
+    #[test]
+    fn half_a_call_of_an_answer_that_was_cut_off_is_none() {
+        let call =
+            |path: &str| format!("<function=write_file>\n<parameter=path>{path}</parameter>\n<parameter=content>x");
+        let closed = |path: &str| call(path) + "</parameter>\n</function>\n";
+        assert_eq!(calls(&call("a.py"), 1, true), []);
+        let both = calls(&(closed("a.py") + &call("b.py")), 1, true);
+        assert_eq!(both.iter().map(|call| &call.arguments["path"]).collect::<Vec<_>>(), ["a.py"]);
+        assert_eq!(calls(&(closed("a.py") + &call("b.py")), 1, false).len(), 2);
+        let json = r#"<tool_call>{"name": "read_file", "arguments": {"path": "a.py"}}</tool_call> and so on"#;
+        assert_eq!(calls(json, 1, true).len(), 1);
     }
 
     #[test]
