@@ -270,6 +270,9 @@ async fn an_approval_that_came_early_is_looked_at_beside_one_that_is_held() {
     world.forge.as_person("carol").comment(REPO, pull, "/approve").expect("said");
     // The early one does not count; with a further one there are two.
     world.until("the fresh look", |task| task.unjudged.len() == 1 && task.unjudged != early).await;
+    *held.lock().expect("whole") = "nothing";
+    world.kill();
+    world.start().await;
     world.approve().await;
     world.until_state("final-review").await;
 }
