@@ -30,6 +30,11 @@ pub struct Entry {
     pub bytes: u64,
 }
 
+/// Whether this directory's rules are no regular file: opening a pipe would wait without end.
+fn has_odd_rules(directory: &Path) -> bool {
+    directory.join(".gitignore").metadata().is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
 /// The files below a root.
 #[derive(Debug)]
 pub struct Tree {
@@ -50,8 +55,11 @@ impl Tree {
             .git_global(false)
             .git_exclude(false)
             .follow_links(false);
-        builder.ignore(false);
-        builder.sort_by_file_name(std::ffi::OsStr::cmp).filter_entry(|entry| entry.file_name() != ".git");
+        builder.ignore(false).git_ignore(!has_odd_rules(root));
+        builder.sort_by_file_name(std::ffi::OsStr::cmp).filter_entry(|entry| {
+            let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+            entry.file_name() != ".git" && !(is_directory && has_odd_rules(entry.path()))
+        });
         let (mut entries, mut passed_over) = (Vec::new(), 0);
         for found in
             builder.build().take(ENTRIES).flatten().filter(|it| it.file_type().is_some_and(|kind| kind.is_file()))

@@ -120,6 +120,17 @@ fn what_was_asked_for_comes_first_and_few_sources_come_whole() {
 }
 
 #[test]
+fn a_pipe_in_place_of_rules_holds_up_no_survey() {
+    let dir = package();
+    std::fs::create_dir(dir.path().join("build")).unwrap();
+    for path in [".gitignore", "build/.gitignore"] {
+        let made = std::process::Command::new("mkfifo").arg(dir.path().join(path)).status().unwrap();
+        assert!(made.success());
+    }
+    assert_eq!(paths(&ask(dir.path(), "cache")), paths(&ask(package().path(), "cache")));
+}
+
+#[test]
 fn ignored_linked_binary_and_long_files_are_left_out() {
     let dir = package();
     write(dir.path(), ".gitignore", "made/\n");

@@ -267,7 +267,13 @@ async fn a_pipe_in_place_of_rules_holds_up_no_walk() {
     assert!(tools.text(list("src", None, 0)).await.contains("no regular file"));
     assert!(tools.text(read("main.rs")).await.contains("no such file"));
     std::fs::remove_file(above).expect("removed");
-    assert_eq!(tools.text(list("", None, 0)).await, "src/\nsrc/main.rs\n");
+    runner.write(".git/info/x", "");
+    pipe(".git/info/exclude");
+    symlink("/dev/null", runner.workspace().join(".ignore")).expect("a link");
+    for _ in 0..6 {
+        assert!(tools.text(read("main.rs")).await.contains("no such file"));
+    }
+    assert_eq!(tools.text(list("", None, 0)).await, ".ignore\nsrc/\nsrc/main.rs\n");
 }
 
 #[tokio::test]

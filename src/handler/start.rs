@@ -61,8 +61,13 @@ impl Reader {
         texts.iter_mut().filter(|text| text.created_at < own_since).for_each(Text::read_as_before);
         self.add_triggers(entry, &at, &issue, &mut texts).await?;
         self.threads.was_at(entry, &at, self.machine.as_ref()).await?;
-        self.approved_again(entry, &issue, &texts).await?;
         let mut so_far = SoFar::default();
+        match self.approved_again(entry, &issue, &texts).await {
+            Ok(()) => {}
+            Err(moved @ Trouble::Moved { .. }) => return Err(moved),
+            // They wait for it, but for what they take back.
+            Err(trouble) => so_far.stops(trouble),
+        }
         let from = (own_since, answers_since, unread.as_ref().map(|unread| unread.from));
         for text in texts {
             if text.is_plain() || text.created_at < since || !self.threads.counts(&text.author) {

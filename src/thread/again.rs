@@ -2,20 +2,28 @@
 //! as for every approval. Effect: the task's log has it, and `caisson fetch` reads it. Tests: `tests/stories/approved_again.rs`.
 
 use super::decisions::decision_key;
+use super::read::Part;
 use super::{Feed, Threads};
 use crate::config::process::Repository;
 use crate::trouble::Trouble;
 use domain::{Input, Task, Verb};
 
 impl Threads {
-    /// Feeds the approvals on the pull request of a delivered task that were not taken up yet. One that is closed or merged takes none, nor
-    /// does a thread of which a part is hidden.
+    /// Feeds the approvals on the pull request of a delivered task that were not taken up yet. One that is closed or merged takes none.
+    ///
+    /// # Errors
+    /// Also where the forge does not show the pull request's thread: its approvals wait for the next reading.
     pub async fn approvals_after(&self, entry: &Repository, task: &Task, feed: &dyn Feed) -> Result<(), Trouble> {
         let at = self.place(entry)?;
-        let thread = self.thread(entry, &at, task, &[]).await?;
+        let mut thread = self.thread(entry, &at, task, &[]).await?;
         self.was_at(entry, &at, feed).await?;
-        let open = thread.pull.as_ref().is_some_and(|pull| pull.open && !pull.merged);
-        if !open || !thread.hidden.is_empty() {
+        if let Some(part) = thread.hidden.iter().find(|part| matches!(part.what, Part::Pull(_))) {
+            return Err(Trouble::later(format!("{} cannot be read: {}", part.what, part.error)));
+        }
+        // What is said on the issue is not about what was delivered, and holds up no approval.
+        thread.comments.retain(|comment| Some(comment.issue) == task.pull);
+        thread.issue = None;
+        if !thread.pull.as_ref().is_some_and(|pull| pull.open && !pull.merged) {
             return Ok(());
         }
         let found = self.decisions(entry, task, &thread, None).await?;

@@ -39,8 +39,9 @@ impl Threads {
             if now.state.ended() {
                 break;
             }
-            // The oldest decides: what a pause held comes before what was said after it.
-            if decides(&decision.verb)
+            // The oldest decides: what a pause held comes before what was said after it. Where a part is hidden nothing decides.
+            if thread.hidden.is_empty()
+                && decides(&decision.verb)
                 && let Err(trouble) = self.judge_held(&now, feed).await
             {
                 if matches!(trouble, Trouble::Moved { .. }) {

@@ -353,3 +353,18 @@ async fn what_is_held_outlives_a_second_pause() {
     };
     world.until("both remarks", both).await;
 }
+
+/// A held approval that cannot be looked at again keeps no task whose issue is gone.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_whose_issue_is_gone_ends_beside_an_approval_that_is_held() {
+    let mut world = where_two_approve().await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.approve().await;
+    world.until("a first approval", |task| task.unjudged.len() == 1).await;
+    world.kill();
+    world.forge.as_person("carol").comment(REPO, pull, "/approve").expect("said");
+    world.forge.delete_issue(REPO, issue).expect("deleted");
+    world.start().await;
+    world.until_state("failed").await;
+}

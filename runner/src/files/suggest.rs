@@ -28,7 +28,8 @@ fn similar(root: &Path, relative: &Path) -> Vec<String> {
     }
     let wanted = show(relative).to_lowercase();
     let mut builder = WalkBuilder::new(root);
-    builder.hidden(false).require_git(false).git_global(false).filter_entry(may_enter);
+    builder.hidden(false).require_git(false).git_global(false).git_exclude(false).follow_links(false);
+    builder.filter_entry(may_enter);
     let mut found: Vec<(usize, String)> = Vec::new();
     for entry in builder.build().flatten().take(LOOKED_AT).filter(|entry| entry.depth() > 0) {
         let other = entry.file_name().to_string_lossy().to_lowercase();

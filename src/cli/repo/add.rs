@@ -175,7 +175,12 @@ impl Add {
     ) -> Result<()> {
         accounts.forge.disable_actions(&plan.repo).await?;
         self.judge_foreign(&accounts.forge.foreign(&plan.repo, &config.hook_url(&plan.key)).await?, printer)?;
-        self.add_writers(&plan.repo, accounts).await?;
+        // They get their right once the branch is protected.
+        for login in &self.writers {
+            if !accounts.forge.knows_login(&plan.repo, login).await? {
+                return Err(Complaint::new(format!("{login} cannot be added: the forge has no such account")).into());
+            }
+        }
         let to = on_forge(config, &plan.repo)?;
         let auth = Auth::basic(&accounts.sync.login, accounts.sync_token.expose());
         git.copy_out(&plan.key, &to, &auth, &plan.branch).await?;
@@ -324,14 +329,6 @@ impl Add {
         Ok(still)
     }
 
-    async fn add_writers(&self, repo: &RepoRef, accounts: &Accounts) -> Result<()> {
-        for login in &self.writers {
-            let added = accounts.forge.ensure_collaborator(repo, login, Access::Write).await;
-            added.with_context(|| format!("{login} cannot be added"))?;
-        }
-        Ok(())
-    }
-
     /// Sets who has which right. People who were added on the forge keep theirs.
     async fn rights(
         &self,
@@ -346,8 +343,11 @@ impl Add {
         if !self.here {
             forge.disable_actions(repo).await?;
         }
-        self.add_writers(repo, accounts).await?;
         protect(config, accounts, repo, entry).await?;
+        for login in &self.writers {
+            let added = accounts.forge.ensure_collaborator(repo, login, Access::Write).await;
+            added.with_context(|| format!("{login} cannot be added"))?;
+        }
         forge.ensure_protection(repo, AGENT_BRANCHES, &[&accounts.bot.login]).await?;
         printer.good(&format!(
             "{} is for {}, {AGENT_BRANCHES} for {}",

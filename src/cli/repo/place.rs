@@ -68,15 +68,17 @@ pub(super) async fn place(
 ) -> Result<Repository> {
     let found = match accounts.forge.repository(repo).await {
         Ok(found) => found,
-        Err(ForgeError::NotFound(_)) => {
+        Err(ForgeError::NotFound(_)) if before.id.is_none() => {
             make(accounts, repo, branch).await?;
             printer.good(&format!("repository {repo} made"));
             accounts.forge.repository(repo).await?
         }
         Err(e) => return Err(e.into()),
     };
-    if !found.empty && before.id != Some(found.id) {
-        let complaint = Complaint::new(format!("{repo} is on the forge already and is not empty"));
+    let is_another = before.id.is_some_and(|id| id != found.id);
+    if is_another || (!found.empty && before.id.is_none()) {
+        let what = if found.empty { "under another number" } else { "already and is not empty" };
+        let complaint = Complaint::new(format!("{repo} is on the forge {what}"));
         return Err(complaint.hint(before.hint(&found)).into());
     }
     accounts.forge.ensure_collaborator(repo, &accounts.sync.login, Access::Write).await?;

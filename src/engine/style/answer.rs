@@ -14,6 +14,9 @@ use super::paths::{self, BlockPath};
 use super::{First, aside, check};
 use crate::sandbox::detect::steers_tests;
 
+/// The most blocks of one answer that are read, because the whole file is searched for each.
+const MOST_BLOCKS: usize = 64;
+
 /// The answer's calls: the files tried in a copy (with the issue's own check, if there is one), or written at once and then checked. None
 /// if the answer has nothing usable.
 pub(super) fn calls(
@@ -50,39 +53,69 @@ pub(super) fn calls(
 
 /// The new text of each file. Several blocks of one file are applied in order. Of an answer that was cut off its complete blocks count.
 pub(super) fn files(text: &str, truncated: bool, look: &Look, asked: &str) -> Vec<NewFile> {
-    let blocks = blocks(text, truncated);
-    let all = blocks.iter().filter(|block| !aside::is_diff(block));
-    let given: Vec<(String, &str)> = all.filter_map(|block| named(block, look, asked)).collect();
-    let defined: Vec<(&String, BTreeSet<String>)> = given.iter().map(|(path, text)| (path, top_level(text))).collect();
+    let blocks: Vec<Block<'_>> =
+        blocks(text, truncated).into_iter().flat_map(|block| paths::split(block, look)).collect();
+    let mut seen = BTreeSet::new();
+    let all = blocks
+        .iter()
+        .filter(|block| !aside::is_diff(block) && seen.insert((block.before.first(), block.text.as_str())))
+        .take(MOST_BLOCKS);
+    let given: Vec<NamedText<'_>> = all.filter_map(|block| named(block, look, asked)).collect();
+    // What a file had before was not moved there, and each file has exports and imports of its own.
+    let had = |path: &str| look.files.iter().find(|file| file.path == path).map(|file| top_level(&file.text));
+    let is_own = |name: &String, text: &str| {
+        name.contains("exports") || text.lines().any(|line| line.contains("require(") && line.contains(name.as_str()))
+    };
+    let new_names = |path: &str, text: &str| -> BTreeSet<String> {
+        let had = had(path).unwrap_or_default();
+        top_level(text).into_iter().filter(|name| !had.contains(name) && !is_own(name, text)).collect()
+    };
+    let defined: Vec<(&String, BTreeSet<String>)> =
+        given.iter().map(|it| (&it.path, new_names(&it.path, it.text))).collect();
     let mut out: BTreeMap<&str, String> = BTreeMap::new();
-    for (path, text) in &given {
+    for NamedText { path, text, is_own } in &given {
         // Existing tests are not changed unless somebody named them.
         let known = look.files.iter().any(|file| file.path == *path) || look.others.contains(path);
         let name = path.rsplit('/').next().unwrap_or(path);
         if known && steers_tests(path) && !asked.contains(name) {
             continue;
         }
+        // A program's beginning behind its file is an example.
+        let names = top_level(text);
+        if out.contains_key(path.as_str()) && names.len() == 1 && names.contains("main") {
+            continue;
+        }
         let moves = |name: &str| defined.iter().any(|(other, names)| *other != path && names.contains(name));
         let goes = |name: &str| removes(asked, name) || moves(name);
         let so_far = out.get(path.as_str()).map(String::as_str);
-        if let Some(content) = content(text, path, look, so_far, &goes) {
+        if let Some(content) = content((text, *is_own), path, look, so_far, &goes) {
             out.insert(path, content);
         }
     }
     out.into_iter().map(|(path, content)| NewFile::new(path, content)).collect()
 }
 
-/// A block's path and the text that it gives for it; none if it is about no file, or only uses one.
-fn named<'a>(block: &'a Block<'_>, look: &Look, asked: &str) -> Option<(String, &'a str)> {
+/// The text that a block gives for a file.
+struct NamedText<'a> {
+    path: String,
+    text: &'a str,
+    /// Whether the block itself says the path.
+    is_own: bool,
+}
+
+/// A block's path and text; none if it is about no file, or only uses one.
+fn named<'a>(block: &'a Block<'_>, look: &Look, asked: &str) -> Option<NamedText<'a>> {
     let shown = |path: &str| look.files.iter().find(|file| file.path == path);
     let is_use = |path: &str| shown(path).is_some_and(|file| aside::is_use(&block.text, path, &file.text));
-    let path = match paths::path(block, look, asked)? {
-        BlockPath::Own(path) => path,
+    let (path, is_own) = match paths::path(block, look, asked)? {
+        BlockPath::Own(path) => (path, true),
         BlockPath::Near(path) if is_use(&path) => return None,
-        BlockPath::Near(path) => path,
+        BlockPath::Near(path) => (path, false),
     };
     let text = paths::uncommented(&block.text, &path, look);
-    Some((path, text))
+    let base = shown(&path).map_or("", |file| file.text.as_str());
+    let text = if steers_tests(&path) { text } else { aside::without_example(text, base) };
+    Some(NamedText { path, text, is_own })
 }
 
 #[cfg(test)]

@@ -186,3 +186,49 @@ fn an_example_or_a_test_behind_the_file_is_no_part_of_it() {
     let look = shown(&[("tests/test_calc.py", "import calc\n")]);
     assert_eq!(files(&format!("```python\n{test}```"), false, &look, "see test_calc.py").len(), 1, "a test's own text");
 }
+
+/// Answers as a small model writes them, each with the files that it was shown and what has to come of them (`tests/fixtures/answers`).
+#[test]
+fn answers_of_small_models_lose_nothing_and_bring_no_examples() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/answers");
+    let mut read = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (shown_files, rest) = text.split_once("=ANSWER\n").unwrap();
+        let (answer, results) = rest.split_once("=RESULT ").unwrap();
+        let mut files = Vec::new();
+        for part in shown_files.split("=FILE ").skip(1) {
+            let (head, text) = part.split_once('\n').unwrap();
+            let mut words = head.split(' ');
+            let mut file = domain::ShownFile::whole(words.next().unwrap(), text, "");
+            let lines = words.next().and_then(|lines| lines.split_once('-'));
+            file.lines =
+                lines.map(|(first, last)| (first.parse().unwrap(), last.parse().unwrap())).into_iter().collect();
+            files.push(file);
+        }
+        let look = Look { files, ..shown(&[]) };
+        let wanted: Vec<(&str, &str)> = results.split("=RESULT ").map(|it| it.split_once('\n').unwrap()).collect();
+        let out = given(answer, &look);
+        let out: Vec<(&str, &str)> = out.iter().map(|(path, text)| (path.as_str(), text.trim_end())).collect();
+        let wanted: Vec<(&str, &str)> = wanted.into_iter().map(|(path, text)| (path, text.trim_end())).collect();
+        assert_eq!(out, wanted, "{}", path.display());
+        read += 1;
+    }
+    assert!(read > 20, "{read} answers were read");
+}
+
+#[test]
+fn an_answer_of_one_block_again_and_again_costs_little() {
+    let file: String = (0..1_000).map(|n| format!("def f{n}(x):\n    return x + {n}\n\n\n")).collect();
+    let mut look = shown(&[("lib/big.py", &file)]);
+    look.files[0].lines = vec![(1, 400)];
+    let block = |n: u32| format!("lib/big.py\n```python\ndef f{n}(x):\n    return x\n```\n");
+    let began = std::time::Instant::now();
+    assert_eq!(given(&block(3).repeat(1_000), &look).len(), 1);
+    let many: String = (0..100).map(block).collect();
+    let out = given(&many, &look);
+    assert_eq!(out[0].1.matches("    return x\n").count(), MOST_BLOCKS);
+    // In an unoptimised build on a busy machine.
+    assert!(began.elapsed().as_secs() < 60, "{:?}", began.elapsed());
+}

@@ -20,6 +20,26 @@ pub(super) fn is_diff(block: &Block<'_>) -> bool {
         || ["@@ -", "--- a/", "diff --git "].iter().any(|mark| first.starts_with(mark))
 }
 
+/// The text up to a comment that says that an example follows, if nothing of the file stands behind it.
+pub(super) fn without_example<'a>(text: &'a str, base: &str) -> &'a str {
+    let says = |line: &str| {
+        let words = line.trim_start_matches(['#', '/', ' ']).to_lowercase();
+        let begins =
+            ["example", "usage", "sample usage", "test the", "test case"].iter().any(|it| words.starts_with(it));
+        begins && (line.starts_with("# ") || line.starts_with("// "))
+    };
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if says(line) && !base.lines().any(|known| known.trim_end() == line.trim_end()) {
+            let (head, tail) = text.split_at(at);
+            let is_end = !top_level(head).is_empty() && top_level(tail).is_disjoint(&top_level(base));
+            return if is_end { head } else { text };
+        }
+        at += line.len();
+    }
+    text
+}
+
 /// Whether a block without a path of its own uses or tests the file at this path, whose text is `base`, and is no new text of it.
 pub(super) fn is_use(text: &str, path: &str, base: &str) -> bool {
     let is_new = |line: &str| !base.lines().any(|known| known.trim_end() == line.trim_end());
@@ -30,7 +50,7 @@ pub(super) fn is_use(text: &str, path: &str, base: &str) -> bool {
         return !steers_tests(path) && text.lines().any(tests) && top_level(text).is_disjoint(&top_level(base));
     };
     // A name without quotes may also be that of a library: `import json` in a file of that name.
-    line.contains(['"', '\'']) || top_level(text).is_disjoint(&top_level(base))
+    (line.contains(['"', '\'']) && !line.contains("../")) || top_level(text).is_disjoint(&top_level(base))
 }
 
 /// The module that a line imports, as a path without an ending; of those in quotes only a file's.

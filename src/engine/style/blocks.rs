@@ -26,13 +26,18 @@ pub(super) fn pieces(answer: &str) -> Vec<Piece<'_>> {
             out.push(Piece::Line(line));
             continue;
         };
+        // A block within a list is indented with its fence; a fence that stands deeper belongs to the block's text.
+        let deep = line.len() - line.trim_start().len();
         let (mut text, mut closed) = (String::new(), false);
         for inner in lines.by_ref() {
-            if fence(inner).is_some_and(|(end, info)| end.starts_with(mark) && info.is_empty()) {
+            let own = inner.len() - inner.trim_start().len();
+            let ends =
+                own <= deep + 3 && fence(inner).is_some_and(|(end, info)| end.starts_with(mark) && info.is_empty());
+            if ends {
                 closed = true;
                 break;
             }
-            text.push_str(inner);
+            text.push_str(inner.get(deep.min(own)..).unwrap_or(inner));
             text.push('\n');
         }
         out.push(Piece::Block { info, text, closed });

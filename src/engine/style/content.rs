@@ -21,9 +21,9 @@ const STATEMENT: usize = 4 << 10;
 const KEYWORDS: [&str; 8] = ["import", "use", "const", "as", "type", "self", "static", "crate"];
 
 /// The file's new text; none if the block changes nothing, or has no certain place. `so_far`: the text after an earlier block of the same
-/// answer. `goes`: whether a name may go from this file.
+/// answer. `is_own`: whether the block itself says the path. `goes`: whether a name may go from this file.
 pub(super) fn content(
-    text: &str,
+    (text, is_own): (&str, bool),
     path: &str,
     look: &Look,
     so_far: Option<&str>,
@@ -37,7 +37,7 @@ pub(super) fn content(
     let base = so_far.unwrap_or(&shown.text);
     let placed = || part::placed(base, text, &part::DefinitionHeads::of(&shown.text, &shown.lines));
     let (old, new) = (base.lines().count(), text.lines().count());
-    let is_long = shown.lines.is_empty() && so_far.is_none() && new * 100 >= old * WHOLE;
+    let is_long = shown.lines.is_empty() && new * 100 >= old * WHOLE;
     if !is_long || part::omits(text, base) {
         return placed();
     }
@@ -47,7 +47,11 @@ pub(super) fn content(
     let is_changed = whole.trim_end() != base.trim_end();
     match (is_whole, loses) {
         (true, false) => is_changed.then_some(whole),
-        (true, true) => placed().or_else(|| (is_changed && !repeats(base, text)).then_some(whole)),
+        (true, true) => {
+            // A block that has no name of the file, and does not say that it is it, is an example of it.
+            let is_file = so_far.is_none() && (is_own || !top_level(base).is_disjoint(&top_level(text)));
+            placed().or_else(|| (is_file && is_changed && !repeats(base, text)).then_some(whole))
+        }
         // Definitions without a certain place are not a whole file either.
         (false, _) => placed().or_else(|| (is_changed && !loses && !part::defines(text)).then_some(whole)),
     }
@@ -86,12 +90,40 @@ fn lost(base: &str, text: &str) -> Vec<String> {
     let used: BTreeSet<&str> = rest.iter().flat_map(|line| words(line)).collect();
     let is_lost = |name: &String| !given.contains(name) && !has.contains(name) && used.contains(name.as_str());
     lost.extend(imported(base.lines()).0.into_iter().filter(is_lost));
+    // Methods and tests within what the block has, too.
+    let within = inner(text);
+    let is_lost = |one: &(String, String)| has.contains(&one.0) && !within.contains(one);
+    lost.extend(inner(base).into_iter().filter(is_lost).map(|(_, name)| name));
+    // Exports and macros have no name here.
+    for begin in ["export ", "macro_rules! "] {
+        let begins = |text: &str| text.lines().any(|line| line.starts_with(begin));
+        if begins(base) && !begins(text) {
+            lost.push(begin.to_owned());
+        }
+    }
     // What a program does first has no name.
     let begins = |text: &str| text.lines().any(|line| line.starts_with("if __name__"));
     if begins(base) && !begins(text) {
         lost.push("__main__".to_owned());
     }
     lost
+}
+
+/// What the definitions of the top level hold: the name of each with that of what is within it.
+fn inner(text: &str) -> BTreeSet<(String, String)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let (mut out, mut holder) = (BTreeSet::new(), None);
+    let mut deep = 0;
+    for one in definitions::all(&lines) {
+        if one.indent == 0 {
+            holder = one.holds.then_some((one.name, one.end));
+            deep = usize::MAX;
+        } else if let Some((name, _)) = holder.as_ref().filter(|(_, end)| one.end <= *end && one.indent <= deep) {
+            deep = one.indent;
+            out.insert((name.clone(), one.name));
+        }
+    }
+    out
 }
 
 /// The names that these lines import, and the other lines.

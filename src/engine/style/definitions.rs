@@ -182,6 +182,13 @@ fn end(lines: &[&str], texts: &[bool], at: usize, own: usize) -> usize {
         }
         let Some(deep) = indent(text) else { continue };
         let word = text.trim_start();
+        // A line of code that was commented out at the margin ends nothing.
+        if deep <= own
+            && (word.starts_with("//")
+                || (word.starts_with('#') && !word.starts_with("#[") && !word.starts_with("#include")))
+        {
+            continue;
+        }
         let closes = deep == own && word.starts_with(['}', ')', ']']);
         let bounds = word.trim_end() == "where" || (word.starts_with("where ") && word.contains(':'));
         // A header over several lines is closed before the body begins.

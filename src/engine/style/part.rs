@@ -170,6 +170,10 @@ impl Target<'_> {
         let is_inside = |one: &Definition| outer.is_empty() || outer.iter().any(|it| is_within(one, it));
         let same: Vec<&Definition> = known.iter().filter(|one| one.name == piece.name && is_inside(one)).collect();
         match same.as_slice() {
+            // What was not shown cannot have been changed on purpose: the beginning of a program is an example's.
+            [only] if container.is_none() && self.is_unseen(only) => {
+                (piece.name == "main" || piece.end - piece.first == 1).then_some(())
+            }
             [only] => self.replace(piece, only, &known),
             _ if self.is_example(piece) => Some(()),
             [] => self.add(piece, &known, outer.last().copied()),
@@ -180,6 +184,11 @@ impl Target<'_> {
                 None => None,
             },
         }
+    }
+
+    /// Whether only parts of the file were shown, and this is in none of them. Containers are completed and not replaced.
+    fn is_unseen(&self, one: &Definition) -> bool {
+        !one.holds && !self.seen.0.is_empty() && !self.seen.0.contains(&self.text[one.first])
     }
 
     /// Which of several with the same name is meant: the only one that was shown, or the one that begins alike.
@@ -229,11 +238,19 @@ impl Target<'_> {
         let share = |new: usize, old: usize| new * 100 >= old * WHOLE;
         let held = |all: &[Definition], outer: &Definition| all.iter().filter(|one| is_within(one, outer)).count();
         let held_before = held(known, old);
-        let is_whole = share(piece.end - piece.first, old.end - old.first)
+        let names = |all: &[Definition], outer: &Definition| -> BTreeSet<String> {
+            all.iter().filter(|one| is_within(one, outer)).map(|one| one.name.clone()).collect()
+        };
+        let is_whole = names(known, old).is_subset(&names(self.pieces, piece))
+            && share(piece.end - piece.first, old.end - old.first)
             && share(held(self.pieces, piece), held_before)
             // The model cannot have left out on purpose what it was not shown.
             && (self.seen.0.is_empty() || held_before == 0);
         let (new, before) = (self.given[piece.first..piece.end].join("\n"), self.text[old.first..old.end].join("\n"));
+        // A head alone is a quotation.
+        if piece.end - piece.first == 1 && new.trim_end().ends_with([':', '{']) {
+            return None;
+        }
         let is_cut = omits(&new, &before);
         if (piece.holds || old.holds) && (!is_whole || is_cut) {
             return self.within(piece, Some(old), known);
@@ -292,7 +309,8 @@ impl Target<'_> {
     /// Whether it assigns a variable of an example: nothing else in the block uses it.
     fn is_example(&self, piece: &Definition) -> bool {
         let is_plain = piece.name.contains(char::is_lowercase) && !exports(&piece.name);
-        let others = || self.pieces.iter().filter(|one| !self.is_variable(one));
+        let stays = |one: &&Definition| !self.is_variable(one) || !one.name.contains(char::is_lowercase);
+        let others = || self.pieces.iter().filter(stays);
         self.is_variable(piece) && is_plain && !others().any(|one| self.takes(one, &piece.name))
     }
 
@@ -304,7 +322,9 @@ impl Target<'_> {
             head.is_some_and(|head| head.split_whitespace().last() == Some(name))
         };
         let (head, body) = (self.given[one.first], &self.given[one.first + 1..one.end]);
-        !says(head) && body.iter().any(|line| says(line)) && !body.iter().any(|line| assigns(line))
+        // The value of a constant, or of an argument that was left out.
+        let in_value = head.split('=').skip(1).any(says);
+        in_value || !says(head) && body.iter().any(|line| says(line)) && !body.iter().any(|line| assigns(line))
     }
 
     /// Adds a new definition: a method after the last of its container, or beside what was given before or after it; anything else at the

@@ -37,7 +37,8 @@ pub(super) fn path(block: &Block<'_>, look: &Look, asked: &str) -> Option<BlockP
         return Some(BlockPath::Own(path));
     }
     // A path that is neither known nor possible is another file's all the same.
-    let is_other = heading.is_some() || comment.is_some_and(|word| is_code(word, look));
+    let is_path = |word: &str| word.contains('/') || is_code(word, look);
+    let is_other = heading.is_some_and(is_path) || comment.is_some_and(|word| is_code(word, look));
     near(block, look, asked, is_other).map(BlockPath::Near)
 }
 
@@ -66,6 +67,25 @@ fn near(block: &Block<'_>, look: &Look, asked: &str, is_other: bool) -> Option<S
         [only] => Some(only.path.clone()),
         _ => named.next().filter(|path| named.all(|other| other == *path)),
     }
+}
+
+/// A block of several files as one of each: a comment that is nothing but a known path begins the next one.
+pub(super) fn split<'a>(block: Block<'a>, look: &Look) -> Vec<Block<'a>> {
+    let begins = |line: &str| {
+        let is_margin = !line.starts_with(char::is_whitespace);
+        is_margin && commented(line).is_some_and(|word| is_code(word, look) && known(word, look).is_some())
+    };
+    let is_several = begins(block.text.lines().next().unwrap_or_default());
+    let mut out = vec![Block { info: block.info, before: block.before, text: String::new() }];
+    for (at, line) in block.text.split_inclusive('\n').enumerate() {
+        if at > 0 && is_several && begins(line) {
+            out.push(Block { info: block.info, before: Vec::new(), text: String::new() });
+        }
+        if let Some(last) = out.last_mut() {
+            last.text.push_str(line);
+        }
+    }
+    out
 }
 
 /// The block's text without a first line that is only a comment with its path, unless the file begins with that line.

@@ -126,6 +126,12 @@ impl Gitea {
         Ok(Made::New)
     }
 
+    /// Whether there is an account of this name: of any other the forge tells no right.
+    pub async fn knows_login(&self, repo: &RepoRef, login: &str) -> Result<bool> {
+        let path = format!("{}/collaborators/{}/permission", base(repo), seg(login));
+        Ok(self.raw.find::<wire::Permission>(&path).await?.is_some())
+    }
+
     /// Everybody who was added to the repository by name.
     pub async fn collaborators(&self, repo: &RepoRef) -> Result<Vec<String>> {
         let found: Vec<wire::User> = self.raw.pages(&format!("{}/collaborators", base(repo))).await?;

@@ -106,7 +106,8 @@ fn end(lines: &[&str], at: usize) -> Option<usize> {
 
 /// The statement in one line, without comments.
 fn joined(lines: &[&str]) -> String {
-    let plain = lines.iter().map(|line| line.split(" #").next().unwrap_or_default());
+    let plain =
+        lines.iter().map(|line| line.split(" #").next().unwrap_or_default().split(" //").next().unwrap_or_default());
     let words: Vec<&str> = plain.flat_map(str::split_whitespace).filter(|word| *word != "\\").collect();
     words.join(" ")
 }
@@ -126,7 +127,13 @@ fn add(text: &mut Vec<String>, given: &[&str], own: &BTreeSet<String>) {
         |list: &Option<List>| list.as_ref().is_some_and(|list| list.form == Form::Export && list.module.is_empty());
     let last = there.iter().rev().find(|(_, one)| !is_end(&List::read(one))).map(|(range, _)| range.end);
     let is_last = is_end(&list);
-    let at = if is_last { known.len() } else { last.unwrap_or_else(|| beginning(&known)) };
+    let at = if whole.starts_with("from __future__ ") {
+        beginning(&known)
+    } else if is_last {
+        known.len()
+    } else {
+        last.unwrap_or_else(|| beginning(&known))
+    };
     let lines: Vec<String> = given.iter().map(|line| (*line).to_owned()).collect();
     let (range, mut lines) = match list {
         None => (at..at, lines),
