@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::Look;
+use domain::{Look, ShownFile};
 
 use super::definitions::{self, Definition};
 use super::part;
@@ -34,6 +34,20 @@ pub(super) fn content(
         let is_there = look.others.iter().any(|other| other == path);
         return (!is_there && !part::omits(text, "")).then(|| text.to_owned());
     };
+    let base = so_far.unwrap_or(&shown.text);
+    let out = merged((text, is_own), shown, so_far, goes)?;
+    let is_crlf = base.contains("\r\n") && !base.replace("\r\n", "").contains('\n');
+    let out = if is_crlf { out.replace("\r\n", "\n").replace('\n', "\r\n") } else { out };
+    (out.trim_end() != base.trim_end()).then_some(out)
+}
+
+/// The same for a file that was shown.
+fn merged(
+    (text, is_own): (&str, bool),
+    shown: &ShownFile,
+    so_far: Option<&str>,
+    goes: &dyn Fn(&str) -> bool,
+) -> Option<String> {
     let base = so_far.unwrap_or(&shown.text);
     let placed = || part::placed(base, text, &part::DefinitionHeads::of(&shown.text, &shown.lines));
     let (old, new) = (base.lines().count(), text.lines().count());

@@ -78,3 +78,12 @@ fn an_issue_asks_for_names_and_not_by_them() {
     assert!(!removes("`remove_item` fails", "remove_item") && !removes("`remove` fails on 0", "remove"));
     assert!(!removes("Remove `a`.\nThen b is called.", "b"));
 }
+
+#[test]
+fn a_file_keeps_its_line_ends() {
+    let file = "def a():\r\n    return 1\r\n\r\n\r\ndef b():\r\n    return 1\r\n";
+    let wanted = file.replacen("return 1", "return 2", 1);
+    assert_eq!(after("lib/a.py", file, "def a():\n    return 2\n", "").as_ref(), Some(&wanted));
+    assert_eq!(after("lib/a.py", file, &wanted.replace('\r', ""), "").as_ref(), Some(&wanted));
+    assert_eq!(after("lib/a.py", file, &file.replace('\r', ""), ""), None, "nothing is new");
+}
