@@ -4,11 +4,13 @@
 # An installation in use has another name and stays. Images stay.
 set -eu
 
+names='t[0-9]+-|demo|eval-[0-9]|[a-z0-9-]+-(try|barrier)[0-9]+$'
+
 ours() { # ours <container|network|volume>: "<id> <installation>" of each labelled one, the right ones kept
     case $1 in
         container) docker ps -a --filter label=caisson.installation --format '{{.ID}} {{.Label "caisson.installation"}}' ;;
         *) docker "$1" ls --filter label=caisson.installation --format '{{.Name}} {{.Label "caisson.installation"}}' ;;
-    esac | awk '$2 ~ /^(t[0-9]+-|demo|eval-[0-9]|[a-z0-9-]+-(try|barrier)[0-9]+$)/ { print $1 }'
+    esac | awk -v names="^($names)" '$2 ~ names { print $1 }'
 }
 
 why=$(timeout 10 docker version 2>&1 >/dev/null) || case $why in
@@ -21,7 +23,7 @@ for id in $(ours volume); do docker volume rm "$id" >/dev/null && echo "volume $
 # What a test that was cut left in the packet filter, by the image that put it there.
 in_filter() { docker run --rm --network host --cap-drop ALL --cap-add NET_ADMIN --user 0 --entrypoint nft caisson-router:local "$@"; }
 if docker image inspect caisson-router:local >/dev/null 2>&1; then
-    for table in $(in_filter list tables inet | awk '$3 ~ /^caisson-(t[0-9]+-|demo|eval-[0-9]|[a-z0-9-]+-(try|barrier)[0-9]+$)/ { print $3 }'); do
+    for table in $(in_filter list tables inet | awk -v names="^caisson-($names)" '$3 ~ names { print $3 }'); do
         in_filter delete table inet "$table" && echo "table $table"
     done
 fi

@@ -54,6 +54,11 @@ done
 
 # Here until setup is through: a repeated `make up` goes on with the same admin.
 kept=$HERE/secrets/gitea-admin
+# Gitea takes a token back for a password alone.
+revoke() {
+    printf 'user = "admin:%s"\n' "$(cat "$kept")" | compose exec -T -u git gitea curl -fsS -K - -X DELETE \
+        http://127.0.0.1:3000/api/v1/users/admin/tokens/caisson-setup
+}
 if ! compose run --rm -T --no-deps --entrypoint test caisson -e /var/lib/caisson/caisson.toml </dev/null >/dev/null 2>&1; then
     if [ ! -s "$kept" ]; then
         said=$(compose exec -T -u git gitea gitea admin user create --username admin --email admin@localhost.localdomain --admin \
@@ -61,12 +66,6 @@ if ! compose run --rm -T --no-deps --entrypoint test caisson -e /var/lib/caisson
         (umask 077; printf '%s\n' "$said" | sed -n "s/^generated random password is '\(.*\)'$/\1/p" >"$kept")
         [ -s "$kept" ] || die "Gitea made its admin and did not name the password: $said"
     fi
-    password=$(cat "$kept")
-    # Gitea takes a token back for a password alone.
-    revoke() {
-        printf 'user = "admin:%s"\n' "$password" | compose exec -T -u git gitea curl -fsS -K - -X DELETE \
-            http://127.0.0.1:3000/api/v1/users/admin/tokens/caisson-setup
-    }
     # One that is left from a run that was cut off.
     revoke >/dev/null 2>&1 || true
     said=$(compose exec -T -u git gitea gitea admin user generate-access-token --username admin \
@@ -74,7 +73,7 @@ if ! compose run --rm -T --no-deps --entrypoint test caisson -e /var/lib/caisson
         die "Gitea's admin got no token: $said
 If this Gitea is a new one, remove $kept, which names an older one's password"
     token=$(printf '%s\n' "$said" | grep -oE '\b[0-9a-f]{40}\b' | head -n 1)
-    # By standard input: no secret in an argument, none in a file of the host.
+    # By standard input: the token is in no argument, and in no file of the host.
     printf '%s\n' "$token" | compose run --rm -T --no-deps --entrypoint sh caisson -c '
         umask 077; cd /var/lib/caisson; cat >admin.token
         caisson --config /var/lib/caisson/caisson.toml setup --adopt --admin-token-file admin.token \
@@ -82,9 +81,12 @@ If this Gitea is a new one, remove $kept, which names an older one's password"
         code=$?; rm -f admin.token; exit $code' "$CAISSON_PUBLIC_URL" && set_up=yes || set_up=
     # Whatever came of it: a token that may do everything must not stay.
     revoke ||
-        die "the token caisson-setup could not be taken back; log in as admin, password $password, and delete it under Settings, Applications"
+        die "the token caisson-setup could not be taken back; log in as admin, password $(cat "$kept"), and delete it under Settings, Applications"
     [ -n "$set_up" ] || die "caisson setup failed: mend what stands above, then \`make up\` again"
     echo "compose.yaml has set these in Gitea already."
+elif [ -s "$kept" ]; then
+    # Of a run that was cut off behind setup.
+    revoke >/dev/null 2>&1 || true
 fi
 if [ -s "$kept" ]; then
     echo "Gitea's admin: name admin, password $(cat "$kept") (shown this once)"

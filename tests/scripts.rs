@@ -120,6 +120,61 @@ fn make_test_leaves_an_engine_that_answers_alone() {
     assert!(stage.has("tested") && stage.has("up") && !stage.has("started"), "{said}");
 }
 
+/// A run of all has two halves, beside each other, and a failure of either is a failure; what is named runs by itself.
+#[test]
+fn make_test_runs_each_program_once_in_two_halves() {
+    const HALVES: &str = r#"[ "$1" = test ] || exit 0
+case "$*" in *--no-run*) exit 0 ;; esac
+echo "$*" >>"$stage/calls"
+case "$*" in *--test=barrier*) echo "test door ... FAILED"; exit 7 ;; esac"#;
+    let stage = Stage::new(&[
+        ("docker", DOCKER),
+        ("dockerd", DOCKERD),
+        ("cargo", HALVES),
+        ("debootstrap", NO),
+        ("mmdebstrap", NO),
+    ]);
+    fs::write(stage.0.path().join("up"), "").unwrap();
+    let script = root().join("tests/support/test.sh");
+    let (out, said) = stage.run_words(&script, &[], &[]);
+    assert!(out.status.code() == Some(7) && said.contains("== failed\ntest door ... FAILED"), "{said}");
+    let calls = stage.read("calls");
+    let mut named: Vec<&str> = calls.split_whitespace().filter_map(|word| word.strip_prefix("--test=")).collect();
+    named.sort_unstable();
+    let (all, mut there) = (named.len(), programs_of_tests());
+    there.sort();
+    there.dedup();
+    assert_eq!((calls.lines().count(), all), (2, there.len()), "{calls}");
+    assert_eq!(named, there);
+    // The addresses of `tests/support/home.rs` are counted within one program, so these may not run beside each other.
+    let waiting = calls.lines().find(|line| line.contains("--test=barrier")).unwrap();
+    for name in there {
+        let uses = fs::read_to_string(root().join(format!("tests/{name}.rs")))
+            .is_ok_and(|text| text.contains("\nmod support;"));
+        assert!(
+            !uses || waiting.contains(&format!("--test={name}")),
+            "{name} is not in the list of tests/support/test.sh"
+        );
+    }
+    let (_, said) = stage.run_words(&script, &["-p", "caisson", "--test", "house"], &[]);
+    assert!(stage.read("calls").lines().count() == 3 && !said.contains("beside"), "{said}");
+}
+
+/// The names of the programs of tests of every crate.
+fn programs_of_tests() -> Vec<String> {
+    let out = Command::new("git").args(["ls-files", "tests", "*/tests/*"]).current_dir(root()).output().unwrap();
+    let listed = String::from_utf8(out.stdout).unwrap();
+    let of = |path: &str| {
+        let parts: Vec<&str> = path.split('/').collect();
+        match parts[..] {
+            ["tests", file] | [_, "tests", file] => file.strip_suffix(".rs").map(str::to_owned),
+            ["tests", folder, "main.rs"] | [_, "tests", folder, "main.rs"] => Some(folder.to_owned()),
+            _ => None,
+        }
+    };
+    listed.lines().filter_map(of).collect()
+}
+
 #[test]
 fn a_skip_is_counted_although_its_words_are_swallowed() {
     const AGAIN: &str = "CAISSON_TEST_SKIPS_ITSELF";

@@ -180,6 +180,12 @@ impl Task {
         self.checkpoints.last().filter(|c| !c.void)
     }
 
+    /// Whether a pause, or the queue for a slot, interrupts the wait for a decision about a checkpoint.
+    pub fn review_is_interrupted(&self) -> bool {
+        let under = self.underneath();
+        *under != self.state && matches!(under, State::AwaitingReview { .. } | State::FinalReview { .. })
+    }
+
     /// The state that a pause or the queue for a slot interrupts; otherwise the state itself.
     pub fn underneath(&self) -> &State {
         match (&self.state, &self.next) {

@@ -11,6 +11,7 @@ use ignore::WalkBuilder;
 use protocol::survey::MAX_PATH;
 
 use crate::language::FileKind;
+use crate::rules::{has_odd_rules, may_enter};
 
 /// Longest file that is read, in bytes.
 pub const LONGEST: u64 = 512 << 10;
@@ -28,11 +29,6 @@ pub struct Entry {
     pub path: String,
     pub kind: FileKind,
     pub bytes: u64,
-}
-
-/// Whether this directory's rules are no regular file: opening a pipe would wait without end.
-fn has_odd_rules(directory: &Path) -> bool {
-    directory.join(".gitignore").metadata().is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
 /// The files below a root.
@@ -56,10 +52,7 @@ impl Tree {
             .git_exclude(false)
             .follow_links(false);
         builder.ignore(false).git_ignore(!has_odd_rules(root));
-        builder.sort_by_file_name(std::ffi::OsStr::cmp).filter_entry(|entry| {
-            let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-            entry.file_name() != ".git" && !(is_directory && has_odd_rules(entry.path()))
-        });
+        builder.sort_by_file_name(std::ffi::OsStr::cmp).filter_entry(may_enter);
         let (mut entries, mut passed_over) = (Vec::new(), 0);
         for found in
             builder.build().take(ENTRIES).flatten().filter(|it| it.file_type().is_some_and(|kind| kind.is_file()))

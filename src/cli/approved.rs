@@ -205,8 +205,15 @@ fn unapproved<'a>(log: impl DoubleEndedIterator<Item = &'a Event>, newest: &Comm
 
 /// Why a review is no longer an approval. All of it counts: state, text, remarks, and the time of the last change.
 fn withdrawn(review: &Review, inline: &[ReviewComment], used: &Decision) -> Option<String> {
-    if review.state != ReviewState::Approved {
-        return Some("the approval was dismissed".to_owned());
+    match review.state {
+        ReviewState::Approved => {}
+        ReviewState::Comment => {
+            let why = "its review only comments: it has to approve, or `/approve` with the commit has to be a comment of its own";
+            return Some(why.to_owned());
+        }
+        ReviewState::RequestChanges | ReviewState::Pending | ReviewState::RequestReview | ReviewState::Dismissed => {
+            return Some("the approval was dismissed".to_owned());
+        }
     }
     let edited = review.updated_at > review.submitted_at || review_hash(review, inline) != used.text_hash;
     edited.then(|| "the approving review or a remark of it was edited".to_owned())

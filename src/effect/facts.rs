@@ -9,6 +9,7 @@ use crate::git::{GitError, Repos};
 use crate::sandbox::{asserts, kept, risks};
 use domain::{Commit, FileFacts, TestCounts};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Largest file whose tests are counted, in bytes.
 const LARGEST: u64 = 1 << 20;
@@ -19,17 +20,22 @@ const MOST_COUNTED: usize = 500;
 const LARGEST_HEAD: u64 = 256 << 10;
 const MOST_HEADS: usize = 300;
 
-/// Paths at which links of the new tree make changed files act, by the files' own. Looked up beside the runtime, because hundreds of paths may
+/// Paths at which links of the tree of `to` make changed files act, by the files' own. Looked up beside the runtime, because hundreds of paths may
 /// lead to each.
 ///
 /// # Errors
 /// When a commit is missing.
-pub(super) async fn through(repos: &Repos, key: &str, from: &Commit, to: &Commit) -> Result<Through, GitError> {
+pub(super) async fn through(
+    repos: &Repos,
+    key: &str,
+    to: &Commit,
+    changes: &Arc<Vec<Change>>,
+) -> Result<Through, GitError> {
     let targets = repos.links(key, to).await?;
     if targets.is_empty() {
         return Ok(Through::new());
     }
-    let changes = repos.changes(key, from, to).await?;
+    let changes = Arc::clone(changes);
     let found = tokio::task::spawn_blocking(move || {
         let links = risks::Links::new(&targets);
         let files = changes.iter().filter(|change| !change.of_directory());
@@ -45,7 +51,7 @@ fn named(change: &Change) -> String {
     String::from_utf8_lossy(&change.path).into_owned()
 }
 
-/// What is known about each file that differs between two commits; those about which nothing is are left out.
+/// What is known about each of these changes between two commits; those about which nothing is are left out.
 ///
 /// # Errors
 /// When a commit is missing.
@@ -53,11 +59,11 @@ pub(super) async fn facts(
     repos: &Repos,
     key: &str,
     (from, to): (&Commit, &Commit),
+    changes: &[Change],
     through: &Through,
 ) -> Result<Vec<FileFacts>, GitError> {
     let mut look = Look { repos, key, from, to, counted: 0, added: 0, heads: 0 };
     let mut found = Vec::new();
-    let changes = repos.changes(key, from, to).await?;
     let mut files: Vec<(String, &Change)> =
         changes.iter().filter(|change| !change.of_directory()).map(|change| (named(change), change)).collect();
     // What is a test by its path is counted first, so that other sources never use up the limit.
@@ -181,8 +187,9 @@ mod tests {
             ]
         };
         let (from, to) = two(&repos, &files("a\n"), &files("b\n")).await;
-        let links = through(&repos, "shop", &from, &to).await.expect("looked up");
-        let found = facts(&repos, "shop", (&from, &to), &links).await.expect("compared");
+        let changes = Arc::new(repos.changes("shop", &from, &to).await.expect("listed"));
+        let links = through(&repos, "shop", &to, &changes).await.expect("looked up");
+        let found = facts(&repos, "shop", (&from, &to), &changes, &links).await.expect("compared");
         let through: Vec<_> = found.iter().map(|file| (file.path.as_str(), file.through.as_deref())).collect();
         assert_eq!(through, [("scripts/hooks/pre-commit", Some(".husky/pre-commit"))]);
     }
@@ -217,7 +224,8 @@ mod tests {
             ("100755", "run", "x\n"),
         ];
         let (from, to) = two(&repos, &before, &after).await;
-        let found = facts(&repos, "shop", (&from, &to), &Through::new()).await.expect("compared");
+        let changes = repos.changes("shop", &from, &to).await.expect("listed");
+        let found = facts(&repos, "shop", (&from, &to), &changes, &Through::new()).await.expect("compared");
         let of = |path: &str| found.iter().find(|file| file.path == path).cloned();
         let tests = |path: &str| of(path).and_then(|file| file.tests);
         let counted = |before, after| Some(TestCounts::Counted { before: counts(before), after: counts(after) });

@@ -63,8 +63,9 @@ impl Publisher {
                 self.repositories.lend(task, &commit).await?;
                 let key = &spec.segment.repo_key;
                 let repos = &self.repositories.repos;
-                let through = through(repos, key, &parent, &commit).await?;
-                let facts = facts(repos, key, (&parent, &commit), &through).await?;
+                let changes = Arc::new(repos.changes(key, &parent, &commit).await?);
+                let through = through(repos, key, &commit, &changes).await?;
+                let facts = facts(repos, key, (&parent, &commit), &changes, &through).await?;
                 // Tests may also stand in a source file, whose path does not tell.
                 let unknown = |path: &&str| !steering.iter().any(|known| known == path);
                 let within: Vec<String> = weaker(&facts).filter(unknown).map(str::to_owned).collect();

@@ -44,8 +44,13 @@ impl ConfiguredModels {
             return Some(Style::Tools);
         }
         let first = self.first(task);
-        let stored = || read(&self.file(&first.entry), &first.entry).map(|tries| tries.style());
-        first.style.get().copied().or_else(|| configured(&first.entry)).or_else(stored)
+        if let Some(style) = first.style.get().copied().or_else(|| configured(&first.entry)) {
+            return Some(style);
+        }
+        let stored = read(&self.file(&first.entry), &first.entry)?.style();
+        // Another task may have set it meanwhile, from the same file.
+        let _ = first.style.set(stored);
+        Some(stored)
     }
 
     /// The file with the results of a model's trial calls. The worker's keeps the name of earlier versions.

@@ -294,8 +294,9 @@ impl TestRuns {
             };
             Some(Weaker { path: file.path, before, after, counts: Some(tests) })
         };
-        let mut found: Vec<Weaker> =
-            facts(repos, key, (fork, commit), &Through::new()).await?.into_iter().filter_map(less).collect();
+        let changes = repos.changes(key, fork, commit).await?;
+        let facts = facts(repos, key, (fork, commit), &changes, &Through::new()).await?;
+        let mut found: Vec<Weaker> = facts.into_iter().filter_map(less).collect();
         // What was counted comes first: large files of data cannot be.
         found.sort_by_key(|one| one.counts == Some(TestCounts::Uncounted));
         found.truncate(MOST_WEAKER);

@@ -277,7 +277,7 @@ impl Ready {
 const NOT_YET: &str = "approve it on the forge; or, at your own risk, repeat with --unreviewed";
 const OVER: &str = "the task is over, so no review of it counts any more: read the commit on the forge; then pull what was merged from there, \
                     or, at your own risk, repeat with --unreviewed";
-const WITHDRAWN: &str = "approve that commit once more, by a review of its pull request, or there by `/approve` with the commit, while it is \
+const WITHDRAWN: &str = "approve that commit once more, by a review that approves its pull request, or there by a comment `/approve` with the commit, while it is \
                          open and ends at that commit; or, at your own risk, repeat with --unreviewed";
 const UNASKED: &str = "try again when the forge answers; or, at your own risk, repeat with --unreviewed";
 

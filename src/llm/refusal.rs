@@ -107,18 +107,17 @@ fn is_of_tools(text: &str) -> bool {
 }
 
 /// Whether a refusal is about the model's name: by OpenAI's and Groq's codes, by the words of OpenRouter, DeepSeek and LiteLLM, and of any
-/// other server where it finds something missing that is a model. One that speaks of the address, or of the
-/// endpoint that the model has, means that.
+/// other server where it finds something missing that is a model. One that speaks of the address, or of another one that the model has,
+/// means that.
 fn is_of_the_name(status: StatusCode, code: &str, text: &str) -> bool {
     const CODES: [&str; 2] = ["model_not_found", "model_decommissioned"];
-    const WORDS: [&str; 4] = ["not a valid model", "model not exist", "invalid model name", "model not found"];
+    const WORDS: [&str; 5] =
+        ["not a valid model", "model not exist", "invalid model name", "model not found", "no endpoints found for "];
     let text = text.to_lowercase();
     let missing = status == StatusCode::NOT_FOUND || code.contains("not_found_error");
     CODES.iter().any(|known| code.contains(known))
         || WORDS.iter().any(|word| text.contains(word))
-        || missing
-            && text.contains("model")
-            && !["url", "endpoint", "supported in"].iter().any(|word| text.contains(word))
+        || missing && text.contains("model") && !["url", "supported in"].iter().any(|word| text.contains(word))
 }
 
 /// An error's machine-readable names, joined: `error.code`, `error.type`, `error.status`, `code`, `type`, and Google's reasons.

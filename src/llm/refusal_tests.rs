@@ -67,6 +67,11 @@ fn a_model_that_is_not_there_is_told_from_an_address_that_is_not() {
         ),
         (404, r#"{"type":"error","error":{"type":"not_found_error","message":"model: x"}}"#),
         (404, r#"{"error":"model \"x\" not found, try pulling it first"}"#),
+        (404, r#"{"error":{"message":"No endpoints found for x/step-3.5-flash:free.","code":404}}"#),
+        (
+            404,
+            r#"{"error":{"code":"InvalidEndpointOrModel.NotFound","message":"The model or endpoint x does not exist or you do not have access to it."}}"#,
+        ),
         (
             404,
             r#"{"error":{"code":404,"message":"models/x is not found for API version v1beta","status":"NOT_FOUND"}}"#,

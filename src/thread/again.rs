@@ -28,7 +28,7 @@ impl Threads {
         }
         let found = self.decisions(entry, task, &thread, None).await?;
         for decision in found.decisions.into_iter().map(|it| it.decision) {
-            if matches!(decision.verb, Verb::Approve { .. }) && decision.thread == task.pull {
+            if matches!(decision.verb, Verb::Approve { .. }) {
                 let key = decision_key(&decision.source);
                 feed.feed(task.id, &key, Input::Decided { decision: Box::new(decision) }).await?;
             }

@@ -9,6 +9,7 @@ use crate::clock::now;
 use crate::command::OwnNames;
 use crate::config::process::Repository;
 use crate::config::who::is_of_readers;
+use crate::forge::{Review, ReviewState};
 use crate::message;
 use crate::trouble::Trouble;
 use domain::{Access, Decision, Input, Notice, RemarkWithdrawn, Source, State, Task, TaskId, Verb};
@@ -40,14 +41,15 @@ impl Threads {
                 break;
             }
             // The oldest decides: what a pause held comes before what was said after it. Where a part is hidden nothing decides.
-            if thread.hidden.is_empty()
+            if held.is_none()
+                && thread.hidden.is_empty()
                 && decides(&decision.verb)
                 && let Err(trouble) = self.judge_held(&now, feed).await
             {
                 if matches!(trouble, Trouble::Moved { .. }) {
                     return Err(trouble);
                 }
-                held = held.or(Some(trouble));
+                held = Some(trouble);
             }
             let in_part = held.is_some() || !thread.hidden.is_empty();
             let unfit = in_part && (!counts_in_part(&decision.verb) || rests(&now, &decision.verb));
@@ -138,8 +140,8 @@ impl Threads {
         }
     }
 
-    /// Reads these comments and reviews of a task again, and feeds their decisions with the current right and head. `n` is the checkpoint
-    /// that was being published when they came, or that a pause was over.
+    /// Reads these comments and reviews of a task again, and feeds their decisions with the current right and head. `n` is the checkpoint that
+    /// they are about: they came while it was being published, or while a pause interrupted the wait for its decision.
     pub async fn recheck(&self, task: &Task, n: u32, sources: &[Source], feed: &dyn Feed) -> Result<(), Trouble> {
         let key = task.request.as_ref().map(|r| r.repository.as_str()).unwrap_or_default();
         let Some(entry) = self.config.repository(key) else { return Ok(()) };
@@ -148,17 +150,25 @@ impl Threads {
         let now = feed.look(task.id).await?;
         let stands = now.checkpoint().is_some_and(|at| at.n == n);
         let later = now.unjudged.iter().filter(|it| stands && !sources.contains(it));
-        let sources: Vec<Source> = sources.iter().chain(later).cloned().collect();
+        let mut open = Vec::new();
+        for source in sources.iter().chain(later) {
+            // Those that wait for further approvals were judged before.
+            if !self.store.knows_input(&recheck_key(task.id, n, source)).await? {
+                open.push(source.clone());
+            }
+        }
+        if open.is_empty() {
+            return Ok(());
+        }
+        let sources = open;
         let thread = whole(self.thread(&entry, &at, task, &sources).await?)?;
         self.was_at(&entry, &at, feed).await?;
         for FoundDecision { decision, .. } in self.decisions(&entry, task, &thread, Some(&sources)).await?.all()? {
             // Held again it would be lost, because its key counts once; the end of this pause asks for it again.
-            let now = feed.look(task.id).await?;
-            let is_over = matches!(now.underneath(), State::AwaitingReview { .. } | State::FinalReview { .. });
-            if is_over && *now.underneath() != now.state {
+            if feed.look(task.id).await?.review_is_interrupted() {
                 return Ok(());
             }
-            let key = format!("recheck:{}:{n}:{}", task.id, decision.source);
+            let key = recheck_key(task.id, n, &decision.source);
             feed.feed(task.id, &key, Input::Decided { decision: Box::new(decision) }).await?;
         }
         Ok(())
@@ -183,8 +193,20 @@ fn rests(task: &Task, verb: &Verb) -> bool {
 /// Whether it approves the commit of finished work once more whose pull request is closed or merged. The forge takes no approving review then.
 fn is_too_late(task: &Task, thread: &Thread, decision: &Decision) -> bool {
     let closed = thread.pull.as_ref().is_some_and(|pull| pull.merged || !pull.open);
-    let names = matches!(decision.verb, Verb::Approve { commit: Some(_), .. });
-    closed && names && matches!(task.state, State::Approved { .. }) && matches!(decision.source, Source::Comment(_))
+    let late = match decision.source {
+        Source::Comment(_) => matches!(decision.verb, Verb::Approve { commit: Some(_), .. }),
+        // One that approves is older than the end; one that only comments need not be.
+        Source::Review(id) => {
+            let comments = |review: &Review| review.id == id && review.state == ReviewState::Comment;
+            matches!(decision.verb, Verb::Approve { .. }) && thread.reviews.iter().any(comments)
+        }
+        Source::Issue(_) | Source::Reply { .. } | Source::Change(_) => false,
+    };
+    closed && late && matches!(task.state, State::Approved { .. })
+}
+
+fn recheck_key(id: TaskId, n: u32, source: &Source) -> String {
+    format!("recheck:{id}:{n}:{source}")
 }
 
 /// Whether it decides about a checkpoint.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use url::Url;
 
 /// For how long one answer is waited for: a slow machine is no failure.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_millis(100);
 /// Bytes of a log, as many as the product reads.
 const MOST: usize = 256 << 10;

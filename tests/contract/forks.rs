@@ -14,7 +14,7 @@ async fn fetched(lab: &Lab, place: &LabRepository, pull: u64, commit: &str, repo
         RemoteUrl::parse(lab.url.join(&format!("{}.git", place.repo)).expect("an address").as_str()).expect("one");
     let auth = Auth::basic("caisson", lab.token("caisson").expose());
     let wanted = Commit::parse(commit).expect("a commit");
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_secs(300);
     loop {
         let head = lab.bot.pull(&place.repo, pull).await.expect("the pull request").head_sha;
         let brought = repos.fetch_commit("shop", &url, Some(&auth), &wanted).await;
@@ -31,7 +31,7 @@ pub async fn a_forks_pull_is_fetched_by_its_commit_and_reviewed_on_its_lines(lab
     let fork = lab.fork(&place, "bob").await;
     let first = lab.branch_by("bob", &fork, "mend", &[("calc.txt", "one\n2\nthree\nfour\n")]);
     let body = json!({ "title": "Mend", "body": "From outside.", "head": "bob:mend", "base": "main" });
-    let opened = Instant::now() + Duration::from_secs(60);
+    let opened = Instant::now() + Duration::from_secs(300);
     let pull = loop {
         let (status, made) = lab.hand("bob").call("POST", &format!("/repos/{}/pulls", place.repo), body.clone()).await;
         match made["number"].as_u64() {

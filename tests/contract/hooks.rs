@@ -50,7 +50,7 @@ impl Listener {
     }
 
     async fn body(&mut self, secret: &Secret, event_type: &str) -> Bytes {
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + Duration::from_secs(300);
         loop {
             let left = end.saturating_duration_since(Instant::now());
             let (headers, body) = tokio::time::timeout(left, self.arrived.recv())

@@ -72,7 +72,7 @@ pub async fn a_required_status_holds_a_merge_back_until_it_succeeds(lab: Arc<Lab
 
 /// The forge takes a push into a pull request a moment later.
 async fn until_head(lab: &Lab, at: &RepoRef, number: u64, head: &str) {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_secs(300);
     while lab.bot.pull(at, number).await.unwrap().head_sha != head {
         assert!(Instant::now() < end, "the pull request never ends at {head}");
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -81,7 +81,7 @@ async fn until_head(lab: &Lab, at: &RepoRef, number: u64, head: &str) {
 
 /// Merges as the bot does: while the forge looks for conflicts it asks to try again later.
 async fn merge(lab: &Lab, at: &RepoRef, number: u64, head: &str) -> Result<(), ForgeError> {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_secs(300);
     loop {
         match lab.bot.merge_pull(at, number, head).await {
             Err(ForgeError::Conflict(said)) if said.contains("try again later") => {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Opens a pull request as the bot does: a 404 right after the push is retried.
 pub async fn open(lab: &Lab, place: &LabRepository, head: &str, title: &str) -> PullRequest {
     let new = NewPull { title: title.into(), body: "Fixes nothing".into(), head: head.into(), base: "main".into() };
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_secs(300);
     loop {
         match lab.bot.open_pull(&place.repo, &new).await {
             Err(ForgeError::NotFound(_)) if Instant::now() < end => {
@@ -81,7 +81,7 @@ pub async fn a_deleted_branch_keeps_its_name(lab: Arc<Lab>) {
     let head = lab.branch(&place, "agent/3-y", &[("y.txt", "y\n")]);
     let pull = open(&lab, &place, "agent/3-y", "WIP: y").await;
     lab.push_deletion(&place, "caisson", "agent/3-y").unwrap();
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_secs(300);
     let now = loop {
         let now = lab.bot.pull(&place.repo, pull.number).await.unwrap();
         if !now.open || Instant::now() > end {
@@ -102,7 +102,7 @@ pub async fn the_head_follows_a_push(lab: Arc<Lab>) {
     let pull = open(&lab, &place, "agent/4-z", "WIP: z").await;
     assert_eq!(pull.head_sha, first);
     let second = lab.branch(&place, "agent/4-z", &[("z.txt", "2\n")]);
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_secs(300);
     while lab.bot.pull(&place.repo, pull.number).await.unwrap().head_sha != second {
         assert!(Instant::now() < end, "the head never moved");
         tokio::time::sleep(Duration::from_millis(50)).await;

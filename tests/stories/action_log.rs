@@ -1,6 +1,6 @@
 //! The log of actions that hangs on the pull request of approved work, and of a task that ended otherwise.
 
-use crate::world::{FIX, REPO, World, held};
+use crate::world::{FIX, PATIENCE, REPO, World, held};
 use caisson::forge::{Attachment, ForgeReads, RepoRef};
 use devforge::Fault;
 use domain::Task;
@@ -90,7 +90,7 @@ async fn a_forge_that_fails_at_every_attachment_holds_nothing_up() {
 }
 
 async fn until_attached(world: &World, pull: u64) {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while attached(world, pull).await.is_empty() {
         assert!(Instant::now() < end, "nothing hangs there");
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -1,6 +1,6 @@
 //! Answers where no task is at work stand once, whatever the forge does to the request, and a bot that is killed.
 
-use crate::world::{FIX, REPO, World};
+use crate::world::{FIX, PATIENCE, REPO, World};
 use devforge::{Access, Fault};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -21,7 +21,7 @@ fn faulty(world: &World, times: u32, fault: Fault) -> Arc<AtomicU32> {
 }
 
 async fn until_met(met: &AtomicU32, times: u32) {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while met.load(Ordering::SeqCst) < times {
         assert!(Instant::now() < end, "{} of {times} requests met it", met.load(Ordering::SeqCst));
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -108,7 +108,7 @@ async fn an_answer_that_is_refused_for_good_holds_up_no_later_text() {
     world.alice().comment(REPO, issue, "/help").expect("said");
     world.alice().comment(REPO, issue, "/fix").expect("said");
     until_met(&met, 3).await;
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while world.store().tasks(5).await.expect("read").is_empty() {
         assert!(Instant::now() < end, "no task began");
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -162,7 +162,7 @@ async fn readings_of_an_issue_and_its_pull_request_at_the_same_time_answer_once(
     let mute = mute(&world);
     world.alice().comment(REPO, pull, "/sync").expect("said");
     world.alice().comment(REPO, issue, "A remark.").expect("said");
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while world.store().unread().await.expect("read").len() < 2 {
         assert!(Instant::now() < end, "both could be read");
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -200,7 +200,7 @@ async fn a_host_is_taken_back_although_nothing_beside_it_can_be_answered() {
     assert_eq!(world.store().grants("shop").await.expect("read").len(), 1);
     let mute = mute(&world);
     world.alice().comment(REPO, talk, "/deny semver.org\n/help").expect("said");
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while !world.store().grants("shop").await.expect("read").is_empty() {
         assert!(Instant::now() < end, "it was not taken back");
         tokio::time::sleep(Duration::from_millis(5)).await;

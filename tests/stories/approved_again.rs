@@ -1,20 +1,14 @@
 //! Finished work whose approval was withdrawn is approved once more, and `caisson fetch` takes it; a withdrawn one stops counting.
 
+use crate::decisions::with_write;
+use crate::leases::until;
 use crate::orders::{caisson, held, said};
-use crate::world::{FIX, REPO, World, git};
+use crate::pages::used;
+use crate::rebase::cloned;
+use crate::world::{FIX, REPO, World};
 use caisson::forge::{ForgeReads, RepoRef};
-use devforge::Access;
-use domain::{Event, Task};
-use std::path::{Path, PathBuf};
-
-/// A clone of the repository, as a developer has it.
-fn cloned(world: &World, name: &str) -> PathBuf {
-    let header = format!("http.extraHeader=Authorization: token {}", world.forge.admin_token());
-    let clone = world.dir.path().join(name);
-    let url = format!("{}/{REPO}.git", world.forge.url());
-    git(world.dir.path(), &["-c", &header, "clone", "-q", &url, clone.to_str().expect("UTF-8")]);
-    clone
-}
+use domain::Task;
+use std::path::Path;
 
 /// Follows a task until its final review stands.
 async fn at_final(world: &World) -> Task {
@@ -41,18 +35,9 @@ async fn dismissed(world: &World, login: &str) {
     }
 }
 
-async fn used(world: &World) -> usize {
-    world.log().await.iter().filter(|event| matches!(event, Event::DecisionUsed { .. })).count()
-}
-
 /// Waits until so many decisions were used.
 async fn until_used(world: &World, count: usize) {
-    let reached = async {
-        while used(world).await < count {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(std::time::Duration::from_secs(60), reached).await.expect("a decision was used");
+    until("a decision was used", async || used(world).await >= count).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -94,21 +79,24 @@ async fn a_withdrawn_approval_of_finished_work_is_given_once_more() {
     world.alice().approve(REPO, pull, commit.as_str()).expect("approved");
     until_used(&world, 5).await;
     dismissed(&world, "alice").await;
+    // One that only comments is said to.
+    world.alice().review_comment(REPO, pull, commit.as_str(), "/approve").expect("posted");
+    until_used(&world, 6).await;
+    let (brought, text) = fetched(&world, &cloned(&world, "fourth")).await;
+    assert!(!brought && text.contains("its review only comments"), "{text}");
     world.alice().close(REPO, pull).expect("closed");
     world.alice().comment(REPO, pull, &format!("/approve {commit}")).expect("said");
     world.until_said(pull, "so `/approve` has nothing to act on").await;
-    assert_eq!(used(&world).await, 5, "its pull request is closed");
+    assert_eq!(used(&world).await, 6, "its pull request is closed");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn where_two_people_approve_both_give_it_once_more() {
     let mut world = World::new(FIX).await;
-    world.forge.add_person("carol", "secret").expect("a person");
-    world.forge.add_collaborator(REPO, "carol", Access::Write).expect("a right");
+    let carol = with_write(&world, "carol");
     let task = at_final(&world).await;
     let (pull, commit) = (task.pull.expect("a pull request"), task.pushed.expect("a commit"));
     world.reconfigure(|text| text + "[repositories.checkpoint]\napprovals = 2\n").await;
-    let carol = world.forge.as_person("carol");
     world.approve().await;
     world.until("one approval", |task| task.unjudged.len() == 1).await;
     carol.approve(REPO, pull, commit.as_str()).expect("approved");

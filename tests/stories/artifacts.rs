@@ -1,13 +1,12 @@
 //! Files that are taken beside finished work and hang on its pull request.
 
-use crate::world::{FIX, REPO, World};
+use crate::world::{FIX, PATIENCE, REPO, World};
 use caisson::forge::{Attachment, ForgeReads, RepoRef};
 use caisson::task::Boundary;
 use devforge::Fault;
 use domain::{ArtifactBar, ArtifactStep, Artifacts, ArtifactsHang, Event, Task};
 use std::io::{Cursor, Read as _};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 /// Outputs of a build: two to take, one too large, one behind a link, one with a token.
 const BUILD: &str = "mkdir -p dist; printf wheel > dist/shop.whl; printf '<p>ok</p>' > report.html; \
@@ -200,7 +199,7 @@ async fn killed(key: &'static str, moment: fn(Boundary) -> bool) {
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until_state("awaiting-review").await;
     world.approve().await;
-    tokio::time::timeout(Duration::from_secs(60), reached.recv()).await.expect("reached");
+    tokio::time::timeout(PATIENCE, reached.recv()).await.expect("reached");
     world.kill();
     world.start().await;
     let task = world.until_state("final-review").await;

@@ -1,7 +1,7 @@
 //! What is decided where no task is at work is kept: once of each text, also where the thread is read again and where the bot was killed.
 
 use crate::test_runs::{branch, issue, say};
-use crate::world::{FIX, REPO, World};
+use crate::world::{FIX, PATIENCE, REPO, World};
 use caisson::store::AuditRow;
 use std::time::{Duration, Instant};
 
@@ -49,7 +49,7 @@ async fn what_was_kept_before_its_answer_could_be_given_is_kept_once() {
     world.heard(issue).await;
     world.forge.refuse(&[("POST /comments", 503)]);
     world.bob().comment(REPO, issue, "/fix it").expect("said");
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while rows(&world).await.is_empty() {
         assert!(Instant::now() < end, "it was never kept");
         tokio::time::sleep(Duration::from_millis(20)).await;

@@ -1,7 +1,7 @@
 //! The forge's CI on finished work: waited for where that is configured, shown in the final review, and handed back to the agent where it
 //! fails. The wait outlives the process and holds up neither a stop nor a pause.
 
-use crate::world::{REPO, World};
+use crate::world::{PATIENCE, REPO, World};
 use caisson::forge::{ForgeWrites as _, NewStatus, RepoRef, StatusState};
 use domain::{CiOutcome, Commit, Event, Task};
 
@@ -175,7 +175,7 @@ async fn a_forge_that_cannot_be_read_is_no_result_and_the_operators_word_counts(
         })
     });
     world.start().await;
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let end = std::time::Instant::now() + PATIENCE;
     while read.load(std::sync::atomic::Ordering::SeqCst) < 2 {
         assert!(std::time::Instant::now() < end, "it was never read");
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;

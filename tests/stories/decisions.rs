@@ -206,14 +206,14 @@ async fn a_review_that_somebody_edited_is_posted_again_whole() {
     world.until_state("final-review").await;
 }
 
-/// A world in which two people have to approve; carol may write, too.
 /// A person with write access.
-fn with_write(world: &World, login: &str) -> devforge::Person {
+pub fn with_write(world: &World, login: &str) -> devforge::Person {
     world.forge.add_person(login, "secret").expect("a person");
     world.forge.add_collaborator(REPO, login, Access::Write).expect("a right");
     world.forge.as_person(login)
 }
 
+/// A world in which two people have to approve; carol may write, too.
 async fn where_two_approve() -> World {
     let mut world = World::new(FIX).await;
     with_write(&world, "carol");

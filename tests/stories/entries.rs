@@ -2,7 +2,7 @@
 
 use crate::hosts::told;
 use crate::second_host::SecondHost;
-use crate::world::{REPO, World, held, postgres};
+use crate::world::{PATIENCE, REPO, World, held, postgres};
 use caisson::bot::{gone, sealed};
 use caisson::config::Secret;
 use caisson::config::process::Repository;
@@ -67,7 +67,7 @@ fn hook_of(config: &caisson::config::Process, key: &str) -> String {
 }
 
 async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while !holds().await {
         assert!(Instant::now() < end, "waited for {what}");
         tokio::time::sleep(Duration::from_millis(50)).await;

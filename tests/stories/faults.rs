@@ -1,6 +1,6 @@
 //! Internal faults of the bot: a panic, a row that cannot be read. Each is reported and affects nothing else.
 
-use crate::world::{FIX, REPO, World};
+use crate::world::{FIX, PATIENCE, REPO, World};
 use caisson::task::Boundary;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ async fn until_ready_says(world: &World, words: &str) -> u16 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), seen).await.expect(words)
+    tokio::time::timeout(PATIENCE, seen).await.expect(words)
 }
 
 #[tokio::test(flavor = "multi_thread")]

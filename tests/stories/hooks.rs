@@ -1,6 +1,6 @@
 //! Deliveries at the hooks' listener, and the operations' listener.
 
-use crate::world::{FIX, REPO, World};
+use crate::world::{FIX, PATIENCE, REPO, World};
 use caisson::forge::{ForgeReads, RepoRef};
 use devforge::Traps;
 use hmac::{Hmac, KeyInit, Mac};
@@ -44,7 +44,7 @@ fn unheard_of(world: &World) -> (u64, u64) {
 
 /// Waits until there are this many tasks, and returns their issues.
 async fn tasks_of(world: &World, count: usize) -> Vec<i64> {
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let end = std::time::Instant::now() + PATIENCE;
     loop {
         let tasks = world.store().tasks(5).await.expect("read");
         if tasks.len() >= count {
@@ -90,7 +90,7 @@ async fn only_what_is_signed_and_whole_is_taken_and_once() {
 
 /// Waits until the number of open deliveries satisfies `holds`.
 async fn until_open(world: &World, holds: impl Fn(usize) -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     loop {
         let open = world.store().open_deliveries(10, &[]).await.expect("read").len();
         if holds(open) {

@@ -1,6 +1,6 @@
 //! The bot is killed, hooks are lost, the forge is unavailable: the task ends as without these.
 
-use crate::world::{FIX, REPO, World, held};
+use crate::world::{FIX, PATIENCE, REPO, World, held};
 use domain::{Event, Task};
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ async fn a_forge_that_is_away_while_publishing_is_no_verdict() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), again).await.expect("it was asked, and asked again");
+    tokio::time::timeout(PATIENCE, again).await.expect("it was asked, and asked again");
     assert_eq!(world.task().await.state.name(), "publishing");
     world.forge.set_outage(None);
     let task = world.until_state("awaiting-review").await;

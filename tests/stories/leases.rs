@@ -2,7 +2,7 @@
 //! into the store.
 
 use crate::second_host::SecondHost;
-use crate::world::{FIX, REPO, World, held, postgres};
+use crate::world::{FIX, PATIENCE, REPO, World, held, postgres};
 use caisson::task::Boundary;
 use domain::{Event, Loss};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub async fn sql(world: &World, text: &'static str) {
 }
 
 pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(90);
+    let end = Instant::now() + PATIENCE;
     while !holds().await {
         assert!(Instant::now() < end, "waited for {what}");
         tokio::time::sleep(Duration::from_millis(50)).await;

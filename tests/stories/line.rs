@@ -1,13 +1,13 @@
 //! Several tasks at once: which is next, within which limits, and files that two of them change.
 
-use crate::world::{FIX, REPO, World, held};
+use crate::world::{FIX, PATIENCE, REPO, World, held};
 use devforge::Access;
 use domain::TaskId;
 use std::time::{Duration, Instant};
 
 /// Waits until the tasks are in these states, in order of their numbers.
 async fn until_states(world: &World, states: &[&str]) {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     loop {
         let mut rows = world.store().tasks(20).await.expect("read");
         rows.reverse();

@@ -1,6 +1,6 @@
 //! Sandbox and router are lost in every way: each is reported as what it was, and only uncommitted work is lost.
 
-use crate::world::{FIX, REPO, World, git};
+use crate::world::{FIX, PATIENCE, REPO, World, git};
 use caisson::sandbox::broker::Broker as _;
 use caisson::task::Boundary;
 use domain::{Event, Loss, OutcomeStatus, PauseReason, Resource, State};
@@ -32,7 +32,7 @@ async fn under_way(world: &World) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), seen).await.expect("the action began");
+    tokio::time::timeout(PATIENCE, seen).await.expect("the action began");
     std::fs::remove_file(started).expect("removed");
 }
 
@@ -132,7 +132,7 @@ async fn an_engine_that_is_away_is_waited_for_and_what_it_ended_is_found_when_it
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), asked_again).await.expect("it has asked, and asked again");
+    tokio::time::timeout(PATIENCE, asked_again).await.expect("it has asked, and asked again");
     let task = world.task().await;
     assert_eq!((task.state.name(), task.used), ("running", 1), "no verdict, and nothing is counted");
     assert!(losses(&world).await.is_empty());
@@ -155,7 +155,7 @@ async fn a_loss_is_told_also_where_the_bot_is_killed_once_the_sandbox_is_made_an
         });
         world.broker.remove(CONTAINER).await.expect("removed");
         world.approve().await;
-        tokio::time::timeout(Duration::from_secs(60), reached.recv()).await.expect("in time").expect("made anew");
+        tokio::time::timeout(PATIENCE, reached.recv()).await.expect("in time").expect("made anew");
         assert!(losses(&world).await.is_empty(), "not stored yet");
         world.kill();
         world.cuts.clear();
@@ -240,7 +240,7 @@ async fn a_router_that_was_gone_is_told_in_the_next_review_and_stops_nothing() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), seen).await.expect("it was noted while the action ran");
+    tokio::time::timeout(PATIENCE, seen).await.expect("it was noted while the action ran");
     std::fs::write(world.broker.workspace(CONTAINER).join("go"), "").expect("written");
     world.until_state("awaiting-review").await;
     assert_eq!((noted().await, losses(&world).await.len()), (1, 0));

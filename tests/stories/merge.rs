@@ -2,7 +2,7 @@
 
 use crate::orders;
 use crate::unread::refused;
-use crate::world::{FIX, REPO, World};
+use crate::world::{FIX, PATIENCE, REPO, World};
 use caisson::config::Secret;
 use caisson::forge::{ForgeReads, Gitea, PullRequest, RepoRef};
 use domain::{End, Event, MergeStep, Task};
@@ -173,7 +173,7 @@ async fn a_merge_by_a_person_is_told_with_her_name() {
     let mut world = World::new(FIX).await;
     merging(&mut world, "command").await;
     let (_, pull) = approved(&world).await;
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let end = std::time::Instant::now() + PATIENCE;
     while pull_request(&world, pull).await.draft {
         assert!(std::time::Instant::now() < end, "it stays a draft");
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;

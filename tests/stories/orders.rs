@@ -1,6 +1,6 @@
 //! The operator's orders on the command line, with and without a running bot.
 
-use crate::world::{FIX, REPO, World, git};
+use crate::world::{FIX, PATIENCE, REPO, World, git};
 use domain::TaskId;
 use std::fs::File;
 use std::process::{Command, Output};
@@ -163,7 +163,7 @@ async fn an_ended_task_is_deleted_by_the_running_bot_and_its_number_is_nobodys()
     assert!(world.said(pull).await.iter().any(|text| text.contains("Stopped by `operator`")));
     world.alice().comment(REPO, issue, "/fix").expect("said");
     world.until_said(issue, "is on it").await;
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while world.store().task_row(TaskId(2)).await.expect("read").is_none() {
         assert!(Instant::now() < end, "no second task began");
         tokio::time::sleep(Duration::from_millis(20)).await;

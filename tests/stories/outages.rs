@@ -1,6 +1,6 @@
 //! Long outages: failed tries do not make anything grow.
 
-use crate::world::{FIX, REPO, World};
+use crate::world::{FIX, PATIENCE, REPO, World};
 use caisson::store::TABLES;
 use domain::Queue;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ async fn rows(world: &World) -> Vec<(&'static str, i64)> {
 async fn settled_rows(world: &World, issue: u64) -> Vec<(&'static str, i64)> {
     world.until_said(issue, "### Task 1: ").await;
     world.heard(issue).await;
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     loop {
         let before = rows(world).await;
         tokio::time::sleep(Duration::from_millis(1500)).await;
@@ -40,7 +40,7 @@ async fn in_vain(world: &World, queue: Queue, times: i64) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(120), tried).await.expect("tried in vain");
+    tokio::time::timeout(PATIENCE, tried).await.expect("tried in vain");
 }
 
 /// How often that effect failed so far.

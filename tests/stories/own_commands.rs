@@ -4,7 +4,7 @@ use crate::hosts::told;
 use crate::orders::{caisson, said};
 use crate::terms::tables;
 use crate::triggers::{begin_once_wherever_killed, tasks};
-use crate::world::{FIX, REPO, World, git, held};
+use crate::world::{FIX, PATIENCE, REPO, World, git, held};
 use caisson::config::project::{FILE, Network, Project};
 use caisson::thread::decision_key;
 use devforge::Access;
@@ -12,7 +12,6 @@ use domain::{Commit, Event, Request, Source, Task, TaskId, TaskKind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(60);
 const TITLE: &str = "Versions compare as text";
 const TEXT: &str = "Compare versions as numbers in {words}. Nothing else.\n";
 

@@ -1,12 +1,11 @@
 //! What people do to the agent's branch and to its page, besides answering: `docs/pages-and-branches.md` has the rule for each.
 
-use crate::world::{FIX, REPO, World, git};
+use crate::world::{FIX, PATIENCE, REPO, World, git};
 use caisson::forge::{ForgeReads, PullRequest, RepoRef};
 use caisson::task::Boundary;
 use devforge::Access;
 use domain::{End, Event, PauseReason, State};
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// A task at its first checkpoint; returns its issue and pull request.
 async fn at_review(world: &World) -> (u64, u64) {
@@ -18,7 +17,8 @@ async fn pull_request(world: &World, pull: u64) -> PullRequest {
     world.look().pull(&RepoRef::new("lab", "shop"), pull).await.expect("the pull request")
 }
 
-async fn used(world: &World) -> usize {
+/// How many decisions were used.
+pub async fn used(world: &World) -> usize {
     world.log().await.iter().filter(|event| matches!(event, Event::DecisionUsed { .. })).count()
 }
 
@@ -125,7 +125,7 @@ async fn killed_while_it_opened_its_pull_request(boundary: Boundary) -> (World, 
     let (met, mut reached) = tokio::sync::mpsc::unbounded_channel();
     world.cuts.set(move |row, at| row.effect.kind() == "open_pull" && at == boundary && met.send(()).is_ok());
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
-    tokio::time::timeout(Duration::from_secs(60), reached.recv()).await.expect("in time").expect("it begins to");
+    tokio::time::timeout(PATIENCE, reached.recv()).await.expect("in time").expect("it begins to");
     world.kill();
     world.cuts.clear();
     (world, issue)
@@ -215,7 +215,7 @@ async fn a_merge_after_the_last_approval_delivers_and_one_before_it_declines() {
             world.until_state("final-review").await;
             world.approve().await;
             world.until_state("approved").await;
-            let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+            let end = std::time::Instant::now() + PATIENCE;
             while pull_request(&world, pull).await.draft {
                 assert!(std::time::Instant::now() < end, "it stays a draft");
                 tokio::time::sleep(std::time::Duration::from_millis(10)).await;

@@ -3,7 +3,7 @@
 
 use crate::groups::in_core;
 use crate::retry::second;
-use crate::world::{FIX, REPO, World};
+use crate::world::{FIX, PATIENCE, REPO, World};
 use domain::{Event, TaskId};
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ async fn tasks(world: &World) -> usize {
 }
 
 async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while !holds().await {
         assert!(Instant::now() < end, "waited for {what}");
         tokio::time::sleep(Duration::from_millis(20)).await;

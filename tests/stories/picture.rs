@@ -3,7 +3,7 @@
 
 use crate::forges::{self, Lab, LabRepository};
 use crate::real_forge::{begin, configured};
-use crate::world::TEST;
+use crate::world::{PATIENCE, TEST};
 use caisson::checkpoint::label::LABELS;
 use caisson::config::Secret;
 use caisson::forge::gitea::pages::file_of_commit;
@@ -16,7 +16,6 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(120);
 /// What one screen holds, in pixels; and the whole page, which is longer.
 const SCREEN: &str = "1280,900";
 const PAGE: &str = "1280,1800";

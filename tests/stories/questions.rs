@@ -1,6 +1,6 @@
 //! People's questions about a task: answered beside the work, charged, and without effect on it.
 
-use crate::world::{FIX, REPO, World};
+use crate::world::{FIX, PATIENCE, REPO, World};
 use caisson::store::CostBy;
 use caisson::task::Boundary;
 use domain::{Event, Verb};
@@ -69,7 +69,7 @@ async fn a_remark_that_asks_the_bot_by_name_is_answered_and_a_kill_asks_no_third
     world.cuts.set(|row, at| row.effect.key().contains("asked:") && matches!(at, Boundary::Done));
     world.alice().comment(REPO, pull, "@Caisson: what does semver.py do now?").expect("said");
     let answered = |event: &Event| matches!(event, Event::Replied(_));
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let end = std::time::Instant::now() + PATIENCE;
     while !world.log().await.iter().any(answered) {
         assert!(std::time::Instant::now() < end, "nobody was asked");
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;

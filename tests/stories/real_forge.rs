@@ -4,7 +4,7 @@ use crate::cuts::Cuts;
 use crate::forges::{self, Lab, LabRepository};
 use crate::ground::free_port;
 use crate::local_broker::LocalBroker;
-use crate::world::{FIX, World, end, single};
+use crate::world::{FIX, PATIENCE, World, end, single};
 use caisson::bot::Bot;
 use caisson::cli::store::location;
 use caisson::config::{Process, Secret};
@@ -15,8 +15,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
-
-const PATIENCE: Duration = Duration::from_secs(120);
 
 pub async fn configured(lab: &Lab, place: &LabRepository, dir: &Path, start: &str) -> Process {
     let id = lab.bot.repository(&place.repo).await.expect("the repository").id;

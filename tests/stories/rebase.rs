@@ -1,7 +1,7 @@
 //! `/rebase`: a task's work goes on on a newer base, merged in its sandbox; conflicts are resolved there, and a lost sandbox is merged again.
 
 use crate::orders::{caisson, said};
-use crate::world::{FIX, REPO, World, git};
+use crate::world::{FIX, PATIENCE, REPO, World, git};
 use caisson::forge::{ForgeReads as _, RepoRef};
 use caisson::git::Repos;
 use caisson::sandbox::broker::Broker as _;
@@ -62,9 +62,9 @@ async fn ask(world: &World, pull: u64, state: &str) -> Task {
 }
 
 /// A clone of the repository, as a developer has it.
-fn cloned(world: &World) -> PathBuf {
+pub fn cloned(world: &World, name: &str) -> PathBuf {
     let header = format!("http.extraHeader=Authorization: token {}", world.forge.admin_token());
-    let clone = world.dir.path().join("clone");
+    let clone = world.dir.path().join(name);
     let url = format!("{}/{REPO}.git", world.forge.url());
     git(world.dir.path(), &["-c", &header, "clone", "-q", &url, clone.to_str().expect("UTF-8")]);
     clone
@@ -76,7 +76,7 @@ async fn home(world: &World, holds: &[(&str, &str)]) {
     world.until_state("final-review").await;
     world.approve().await;
     let task = world.until_state("approved").await;
-    let (clone, branch) = (cloned(world), task.request.expect("asked").branch);
+    let (clone, branch) = (cloned(world, "clone"), task.request.expect("asked").branch);
     let out = caisson(world, &["fetch", clone.to_str().expect("UTF-8"), &branch]).await;
     assert!(out.status.success(), "{}", said(&out));
     for (path, text) in holds {
@@ -111,7 +111,7 @@ async fn work_goes_on_on_a_newer_base_and_comes_home_from_there() {
     let shown = caisson(&world, &["task", "show", "1"]).await;
     assert!(said(&shown).contains("brought from the base"), "{}", said(&shown));
     // The earlier approval does not count for the new commit.
-    let clone = cloned(&world);
+    let clone = cloned(&world, "clone");
     let branch = &task.request.as_ref().expect("asked").branch;
     let out = caisson(&world, &["fetch", clone.to_str().expect("UTF-8"), branch]).await;
     assert!(!out.status.success() && said(&out).contains("is not approved"), "{}", said(&out));
@@ -185,7 +185,7 @@ async fn a_sandbox_that_is_lost_after_the_merge_is_merged_again() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), seen).await.expect("the action began");
+    tokio::time::timeout(PATIENCE, seen).await.expect("the action began");
     world.broker.remove("task-1-1").await.expect("removed");
     // The next action finds the marks and the new base's file again.
     world.until_state("final-review").await;

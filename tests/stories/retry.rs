@@ -1,11 +1,11 @@
 //! New attempts at the same request.
 
-use crate::world::{FIX, REPO, World, git};
+use crate::world::{FIX, PATIENCE, REPO, World, git};
 use domain::{Event, Task, TaskId};
 use std::time::{Duration, Instant};
 
 pub async fn second(world: &World, state: &str) -> Task {
-    let end = Instant::now() + Duration::from_secs(120);
+    let end = Instant::now() + PATIENCE;
     loop {
         if world.store().tasks(5).await.expect("read").len() == 2 {
             let task = world.store().task(TaskId(2)).await.expect("read");
@@ -248,7 +248,7 @@ async fn a_retry_from_an_approved_checkpoint_begins_with_its_commit_and_says_wha
     assert!(body.contains(&named) && body.contains("Of task 1"), "{body}");
     // What it does then goes on from there.
     world.alice().approve(REPO, own, start.as_str()).expect("approved");
-    let end = Instant::now() + Duration::from_secs(120);
+    let end = Instant::now() + PATIENCE;
     let head = loop {
         let task = second(&world, "awaiting-review").await;
         match task.pushed.filter(|head| *head != start) {

@@ -1,6 +1,6 @@
 //! `/review` of a person's pull request: read at its head, judged against where it left its target, posted once, and over with that.
 
-use crate::world::{FIX, REPO, World, git};
+use crate::world::{FIX, PATIENCE, REPO, World, git};
 use caisson::forge::{ForgeReads as _, ForgeWrites as _};
 use caisson::forge::{Gitea, NewPull, RepoRef, ReviewState};
 use caisson::secret::Secret;
@@ -209,7 +209,7 @@ async fn a_command_on_a_line_that_could_not_be_read_is_not_lost() {
     world.forge.refuse(&[(&format!("/reviews/{review}/comments"), 503)]);
     say(&world, pull, "/explain all of it");
     world.start().await;
-    let end = Instant::now() + Duration::from_secs(30);
+    let end = Instant::now() + PATIENCE;
     while world.forge.times_refused() < 2 {
         assert!(Instant::now() < end, "nobody read it");
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -251,7 +251,7 @@ async fn a_command_in_a_review_is_taken_up_while_the_pull_request_is_read() {
         here && met.send(()).is_ok()
     });
     remark(&world, on, "alice", "/review", &[]);
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while reached.try_recv().is_err() {
         assert!(Instant::now() < end, "no answer: {:#?}", world.said(pull).await);
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -332,7 +332,7 @@ async fn a_review_is_refused_on_an_issue_and_on_the_bots_own_pull_request() {
     world.until_state("cancelled").await;
     world.alice().set_open(REPO, pull, true).expect("opened again");
     say(&world, pull, "/review once more");
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while world.said(pull).await.iter().filter(|text| text.contains("its checkpoints are its reviews")).count() < 2 {
         assert!(Instant::now() < end, "{:#?}", world.said(pull).await);
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -427,7 +427,7 @@ async fn a_push_meanwhile_is_said_and_nothing_stands_on_lines_that_nobody_read()
     answered(&world).await;
     // Another one reads what stands there now, and a new attempt does so too.
     say(&world, pull, "/retry");
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     loop {
         let second = world.store().task(TaskId(2)).await.ok().and_then(|task| task.request);
         if let Some(pinned) = second.and_then(|request| request.pull) {
@@ -462,7 +462,7 @@ call = [{ name = "done", arguments = { summary = "- [blocker] `x](http:evil.exam
             && met.send(()).is_ok()
     });
     say(&world, pull, "/review");
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while reached.try_recv().is_err() {
         assert!(Instant::now() < end, "never posted");
         tokio::time::sleep(Duration::from_millis(10)).await;

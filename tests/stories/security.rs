@@ -1,7 +1,7 @@
 //! `/security`: static rules and a model, over the tree on an issue, and over what a person's pull request adds.
 
 use crate::reviews::{answered, at, notes, open, push, say};
-use crate::world::{REPO, World};
+use crate::world::{PATIENCE, REPO, World};
 use caisson::forge::ForgeReads as _;
 use caisson::task::Boundary;
 use domain::{Event, RuleScan, TaskKind};
@@ -131,7 +131,7 @@ async fn on_a_closed_pull_request_nothing_begins_and_what_is_for_issues_begins_o
     for command in ["/deps", "/search semver"] {
         say(&world, pull, command);
     }
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while world.said(pull).await.iter().filter(|text| text.contains("tasks start in issues")).count() < 2 {
         assert!(Instant::now() < end, "{:#?}", world.said(pull).await);
         tokio::time::sleep(Duration::from_millis(20)).await;

@@ -1,13 +1,11 @@
 //! The one comment that shows a task's state: it is edited in place, whatever is cut off or killed, and what a person did to it stays.
 
-use crate::world::{FIX, REPO, World, held, next_second};
+use crate::world::{FIX, PATIENCE, REPO, World, held, next_second};
 use caisson::forge::{Comment, ForgeReads as _, RepoRef};
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
-
-const PATIENCE: Duration = Duration::from_secs(60);
 
 fn at() -> RepoRef {
     RepoRef::new("lab", "shop")

@@ -1,7 +1,7 @@
 //! Summaries by a model: of older turns of a long conversation, and of files that are too long to be shown; and a long task with and
 //! without it.
 
-use crate::world::{REPO, World};
+use crate::world::{PATIENCE, REPO, World};
 use caisson::store::CostBy;
 use caisson::task::Boundary;
 use domain::{Event, ModelSummary, OutcomeStatus, State, SummaryOf, Trust};
@@ -157,7 +157,7 @@ async fn a_reading_that_is_killed_pays_for_no_part_again() {
             here && met.lock().expect("whole").send(()).is_ok()
         });
         world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
-        let stands = tokio::time::timeout(std::time::Duration::from_secs(60), meets.recv()).await;
+        let stands = tokio::time::timeout(PATIENCE, meets.recv()).await;
         assert_eq!(stands, Ok(Some(())), "it never stood still there");
         world.kill();
         world.cuts.clear();

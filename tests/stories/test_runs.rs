@@ -1,6 +1,6 @@
 //! `/test-pr` and `/test-pr-bug`: a command on a branch, answered once and shown as a commit status, also if the bot is killed meanwhile.
 
-use crate::world::{FIX, REPO, TEST, World, git};
+use crate::world::{FIX, PATIENCE, REPO, TEST, World, git};
 use caisson::barrier::BarrierState;
 use caisson::forge::{ForgeReads as _, ForgeWrites as _, NewPull, RepoRef, StatusState};
 use std::path::Path;
@@ -43,7 +43,7 @@ async fn status(world: &World, commit: &str, context: &str) -> Option<(StatusSta
 }
 
 pub async fn until_status(world: &World, commit: &str, context: &str, state: StatusState) -> String {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     loop {
         let found = status(world, commit, context).await;
         if let Some((now, line)) = &found
@@ -57,7 +57,7 @@ pub async fn until_status(world: &World, commit: &str, context: &str, state: Sta
 }
 
 pub async fn until_lines(path: &Path, lines: usize) {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while std::fs::read_to_string(path).unwrap_or_default().lines().count() < lines {
         assert!(Instant::now() < end, "it never ran");
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -65,7 +65,7 @@ pub async fn until_lines(path: &Path, lines: usize) {
 }
 
 pub async fn until_answered(world: &World) {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while !world.store().open_test_runs().await.expect("read").is_empty() {
         assert!(Instant::now() < end, "a run is never closed");
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -238,7 +238,7 @@ async fn a_bot_killed_behind_its_answer_only_sets_the_status() {
     world.forge.refuse(&[(address.as_str(), 502)]);
     std::fs::write(&go, "").expect("written");
     world.until_said(issue, "**passes**").await;
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while world.forge.times_refused() == 0 {
         assert!(Instant::now() < end, "the status was not tried");
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -415,7 +415,7 @@ fn push(world: &World, path: &str, text: &str) -> String {
 }
 
 async fn until_unwatched(world: &World, pull: u64) {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while !world.store().watched_pull("shop", pull).await.expect("read").is_empty() {
         assert!(Instant::now() < end, "it is watched for ever");
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -466,7 +466,7 @@ async fn pushes_are_tested_only_while_whoever_asked_may_ask_and_the_pull_request
     say(&world, pull, "/test-pr \"true\" --each-push");
     until_status(&world, &first, "caisson/test", StatusState::Success).await;
     push(&world, "notes.txt", "two\n");
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while world.said(pull).await.iter().filter(|text| text.contains("**passes**")).count() < 3 {
         assert!(Instant::now() < end, "{:#?}", world.said(pull).await);
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -478,7 +478,7 @@ async fn pushes_are_tested_only_while_whoever_asked_may_ask_and_the_pull_request
     until_status(&world, &third, "caisson/test", StatusState::Pending).await;
     // Each round looks whether there is room, and says nothing more.
     for _ in 0..2 {
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + PATIENCE;
         while world.store().unread().await.expect("read") != [("shop".to_owned(), pull)] {
             assert!(Instant::now() < end, "nobody looks again");
             tokio::time::sleep(Duration::from_millis(20)).await;

@@ -2,12 +2,11 @@
 
 use crate::ground::add_label;
 use crate::orders::{self, caisson};
-use crate::world::{FIX, REPO, World, held, next_second};
+use crate::world::{FIX, PATIENCE, REPO, World, held, next_second};
 use devforge::{Access, Person, Traps};
 use domain::{Source, Task, TaskId, TaskKind, Trigger};
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(60);
 const TITLE: &str = "Versions compare as text";
 const BODY: &str = "1.10.0 is newer than 1.9.0.";
 

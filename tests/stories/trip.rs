@@ -1,6 +1,6 @@
 //! From `/fix` to a delivered branch.
 
-use crate::world::{FIX, REPO, World, held};
+use crate::world::{FIX, PATIENCE, REPO, World, held};
 use caisson::forge::ForgeReads;
 use caisson::forge::{PullRequest, RepoRef};
 use domain::{End, Event, VerdictKind};
@@ -35,7 +35,7 @@ pub async fn reviewed_branch(world: &World) {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(60), shown).await.expect("the list follows the plan");
+    tokio::time::timeout(PATIENCE, shown).await.expect("the list follows the plan");
     world.approve().await;
     let task = world.until_state("approved").await;
     let ready = async {
@@ -43,7 +43,7 @@ pub async fn reviewed_branch(world: &World) {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(60), ready).await.expect("it is no draft any more");
+    tokio::time::timeout(PATIENCE, ready).await.expect("it is no draft any more");
     assert_eq!(task.head, task.pushed);
     world.nothing_left().await;
     assert_eq!(task.actions, 6);
@@ -115,5 +115,5 @@ async fn until_labelled(world: &World, number: u64, label: &str) {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(60), labelled).await.expect(label);
+    tokio::time::timeout(PATIENCE, labelled).await.expect(label);
 }

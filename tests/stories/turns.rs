@@ -1,13 +1,13 @@
 //! Limits that tasks share: slots, subnets, budgets; and a conversation that became too long.
 
-use crate::world::{FIX, REPO, World, held};
+use crate::world::{FIX, PATIENCE, REPO, World, held};
 use caisson::sandbox::broker::Broker as _;
 use domain::{Event, State, Suspension, Task, TaskId};
 use protocol::broker::Purpose;
 use std::time::{Duration, Instant};
 
 async fn other(world: &World, what: &str, holds: impl Fn(&Task) -> bool) -> Task {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     loop {
         if let Ok(task) = world.store().task(TaskId(2)).await
             && holds(&task)

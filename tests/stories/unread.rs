@@ -1,6 +1,6 @@
 //! One thread that cannot be read affects nothing else; people are told where that is possible.
 
-use crate::world::{FIX, REPO, World};
+use crate::world::{FIX, PATIENCE, REPO, World};
 use caisson::forge::ForgeReads;
 use caisson::forge::RepoRef;
 use devforge::Access;
@@ -22,7 +22,7 @@ async fn others_are_heard(world: &World, repo: &str) {
 
 /// Waits until the forge has refused so many more requests.
 pub async fn refused(world: &World, times: u64) {
-    let (end, before) = (Instant::now() + Duration::from_secs(90), world.forge.times_refused());
+    let (end, before) = (Instant::now() + PATIENCE, world.forge.times_refused());
     while world.forge.times_refused() < before + times {
         assert!(Instant::now() < end, "the bot asked only {} times", world.forge.times_refused() - before);
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -217,7 +217,7 @@ async fn a_word_that_is_refused_waits_or_is_said_where_there_is_a_place() {
         refused(&world, if status == 403 { 3 } else { 1 }).await;
         world.forge.refuse(&[]);
         let answers = async || world.said(issue).await.iter().filter(|text| text.contains("Task 1 is waiting")).count();
-        let end = Instant::now() + Duration::from_secs(90);
+        let end = Instant::now() + PATIENCE;
         while answers().await < times {
             assert!(Instant::now() < end, "{status}: {:#?}", world.said(issue).await);
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -238,7 +238,7 @@ async fn a_word_that_is_forbidden_holds_up_no_label_and_no_pull_request() {
     refused(&world, 3).await;
     world.alice().comment(REPO, pull, "/stop").expect("said");
     world.until_state("cancelled").await;
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while world.look().pull(&RepoRef::new("lab", "shop"), pull).await.expect("the pull request").open {
         assert!(Instant::now() < end, "the pull request was never closed");
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -3,7 +3,7 @@
 
 use crate::own_commands::command;
 use crate::reviews::{open, push as push_branch, say};
-use crate::world::{FIX, REPO, World, held};
+use crate::world::{FIX, PATIENCE, REPO, World, held};
 use devforge::Access;
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ async fn times(world: &World, number: u64, words: &str) -> usize {
 
 /// Waits until this number was told so often that no task is there.
 async fn until_times(world: &World, number: u64, most: usize) {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while times(world, number, NO_TASK).await < most {
         assert!(Instant::now() < end, "{:#?}", world.said(number).await);
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -275,7 +275,7 @@ async fn what_decides_behind_a_command_that_waits_is_left_for_its_task() {
     world.heard(issue).await;
     assert!(world.store().grants("shop").await.expect("read").is_empty(), "taken back at once");
     world.forge.refuse(&[]);
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while tasks(&world).await < 2 || !world.store().task(domain::TaskId(2)).await.expect("read").state.ended() {
         assert!(Instant::now() < end, "{:#?}", world.said(issue).await);
         tokio::time::sleep(Duration::from_millis(20)).await;

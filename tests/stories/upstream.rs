@@ -1,6 +1,6 @@
 //! A repository is kept in step with what it was copied from: by itself, and by `/sync`, which is answered once.
 
-use crate::world::{FIX, REPO, World, git};
+use crate::world::{FIX, PATIENCE, REPO, World, git};
 use caisson::config::Secret;
 use caisson::forge::{ForgeReads as _, Issue, RepoRef};
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ async fn main_of(world: &World) -> String {
 }
 
 async fn until_main(world: &World, commit: &str) {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while main_of(world).await != commit {
         assert!(Instant::now() < end, "it never came");
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -66,7 +66,7 @@ async fn what_is_new_upstream_comes_by_itself() {
     // Unrelated history is refused, whatever commits follow it.
     let other = commit(&world, &first);
     git(&upstream(&world), &["tag", "v1", &other]);
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while git(&world.forge.repository_dir(REPO), &["tag"]) != "v1" {
         assert!(Instant::now() < end, "the tag never came");
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -142,7 +142,7 @@ async fn nothing_is_pushed_to_a_repository_that_took_the_name() {
     world.forge.rename(REPO, "store").expect("renamed");
     world.forge.add_repository(REPO, false).await.expect("another one");
     let third = commit(&world, &second);
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while world.look().branch(&RepoRef::new("lab", "store"), "main").await.expect("answered").as_ref() != Some(&third) {
         assert!(Instant::now() < end, "it never came");
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -155,7 +155,7 @@ async fn told(world: &World) -> Vec<Issue> {
 }
 
 async fn until_told(world: &World, what: &str, holds: impl Fn(&[Issue]) -> bool) -> Vec<Issue> {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     loop {
         let all = told(world).await;
         if holds(&all) {

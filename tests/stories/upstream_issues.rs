@@ -2,7 +2,7 @@
 //! command.
 
 use crate::github::{GitHub, HubIssue};
-use crate::world::{FIX, REPO, World, git};
+use crate::world::{FIX, PATIENCE, REPO, World, git};
 use caisson::config::Secret;
 use caisson::forge::{ForgeReads as _, Issue, RepoRef};
 use devforge::{Devforge, Options};
@@ -59,7 +59,7 @@ impl Copied {
     }
 
     async fn until_opened(&self, what: &str, holds: impl Fn(&[Issue]) -> bool) -> Vec<Issue> {
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + PATIENCE;
         loop {
             let all = self.opened().await;
             if holds(&all) {
@@ -72,7 +72,7 @@ impl Copied {
 
     /// Waits until this many rows name an issue of the forge.
     async fn until_rows(&self, many: usize) {
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + PATIENCE;
         loop {
             let rows = self.world.store().upstream_issues(("shop", self.id()), 7).await.expect("read");
             if rows.iter().filter(|row| row.issue != 0).count() == many {
@@ -195,7 +195,7 @@ async fn many_issues_come_in_rounds_oldest_first_however_often_the_bot_is_killed
     assert_eq!(titles, (1..=120).map(|number| format!("Crash {number}")).collect::<Vec<_>>());
     // What did not change is not sent again: of this list, one page is full and one is not.
     let before = copied.api.unchanged();
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     while copied.api.unchanged() < before + 6 {
         assert!(Instant::now() < end, "{} answers were 304", copied.api.unchanged());
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -1,12 +1,11 @@
 //! A task that waits for a person costs no requests of its own. What is said to it is still noticed, and what the forge does not report is
 //! found within the hour, or before it matters.
 
-use crate::world::{FIX, REPO, World, next_second};
+use crate::world::{FIX, PATIENCE, REPO, World, next_second};
 use domain::Event;
 use std::time::{Duration, Instant};
 
 const HELP: &str = "A command stands at the beginning of a line";
-const PATIENCE: Duration = Duration::from_secs(60);
 const HOUR_MS: i64 = 3_600_000;
 
 /// Number of requests about the task's issue and pull request.

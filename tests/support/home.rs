@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-pub const PATIENCE: Duration = Duration::from_secs(90);
+pub const PATIENCE: Duration = Duration::from_secs(300);
 pub const ROUTER: &str = "caisson-router:local";
 
 /// An installation for one test, removed when the test ends, also when it fails.

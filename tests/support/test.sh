@@ -5,7 +5,7 @@
 # What the tests of the real parts read: CAISSON_RUNNER and CAISSON_ROUTER (the static programs), CAISSON_REQUIRE=docker,gitea
 # (a part that is missing then fails instead of being skipped), CAISSON_GITEA_BIN, CAISSON_SKIPS (the file that each skip is
 # written to; a temporary one where it is not set), CAISSON_TEST_DIR (where the tests make their files; the system's place for temporary
-# ones where it is not set). Further words are given to `cargo test`.
+# ones where it is not set). Further words are given to `cargo test`, which then runs one program after the other.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../compose/dockerd.sh
@@ -13,9 +13,25 @@ cd "$(dirname "$0")/../.."
 
 say() { printf '\n== %s\n' "$*"; }
 
+# Programs that wait for most of their time, for containers, a forge or a page: they run beside the others, which compute. All that use
+# tests/support/home.rs are among them: the addresses of their networks are counted within one program.
+waiting=(barrier contract dashboard docker eval eval_model lab serve setup trip try_out two_hosts)
+
+# `--test=NAME` for each program of tests that is not among these.
+others() {
+    local it
+    for it in tests/*.rs tests/*/main.rs */tests/*.rs */tests/*/main.rs; do
+        it=$(basename "${it%/main.rs}" .rs)
+        case " ${waiting[*]} " in *" $it "*) ;; *) echo "--test=$it" ;; esac
+    done | sort -u
+}
+
 scratch=$(mktemp -d)
 images=
+beside=
 leave() {
+    # What it had said by now is shown: the reason may stand there.
+    [ -z "$beside" ] || { kill "$beside" 2>/dev/null || true; wait "$beside" 2>/dev/null || true; cat "$scratch/beside"; }
     [ -z "$images" ] || { kill "$images" 2>/dev/null || true; wait "$images" 2>/dev/null || true; }
     [ -z "$DOCKERD_PID" ] || { say "stopping the dockerd started here"; docker_stop; }
     rm -rf "$scratch"
@@ -62,7 +78,20 @@ export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
 [ -z "${CAISSON_TEST_DIR:-}" ] || export TMPDIR=$CAISSON_TEST_DIR
 say "tests"
 verdict=0
-cargo test --locked --workspace --no-fail-fast "$@" 2>&1 | tee "$scratch/told" || verdict=$?
+run=(cargo test --locked --workspace --no-fail-fast)
+if [ $# -gt 0 ]; then
+    "${run[@]}" "$@" 2>&1 | tee "$scratch/told" || verdict=$?
+else
+    mapfile -t rest < <(others)
+    # Its own group of processes, which `leave` ends as one.
+    timeout 7200 "${run[@]}" "${waiting[@]/#/--test=}" >"$scratch/beside" 2>&1 </dev/null &
+    beside=$!
+    "${run[@]}" --lib --bins "${rest[@]}" 2>&1 | tee "$scratch/told" || verdict=$?
+    say "tests that ran beside these: ${waiting[*]}"
+    tail -n +1 -f --pid="$beside" "$scratch/beside" | tee -a "$scratch/told"
+    wait "$beside" || verdict=$?
+    beside=
+fi
 if [ "$verdict" -ne 0 ]; then
     say "failed"
     grep -E '^test .* \.\.\. FAILED$' "$scratch/told" || echo "no test by name: the reason stands above"

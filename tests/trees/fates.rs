@@ -96,7 +96,9 @@ async fn road(world: &World, broker: SocketBroker, installation: &str) {
         (&["rm", "-f"], Loss::Removed),
         (&["restart", "-t", "1"], Loss::Restarted),
     ];
-    for (words, loss) in outside {
+    let mut rounds = 0;
+    let mut outside = outside.into_iter().peekable();
+    while let Some(&(words, loss)) = outside.peek() {
         actor.sandboxes.of_tasks.prepare(&spec(world)).await.expect("prepared");
         // A process that was killed earlier for lack of memory does not explain a later end of the container.
         let hungry = actor.bash("tail /dev/zero").await;
@@ -106,15 +108,22 @@ async fn road(world: &World, broker: SocketBroker, installation: &str) {
             move || {
                 let begun = ["exec", words.last().expect("a name"), "test", "-e", "/workspace/begun"];
                 let begun = || Command::new("docker").args(begun).status().is_ok_and(|it| it.success());
-                let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+                let until = std::time::Instant::now() + std::time::Duration::from_secs(300);
                 while !begun() {
                     assert!(std::time::Instant::now() < until, "the action did not begin");
                 }
                 docker(&words.iter().map(String::as_str).collect::<Vec<_>>());
             }
         });
-        assert_eq!(actor.bash("touch begun; sleep 60").await.lost, Some(loss), "docker {words:?}");
+        let lost = actor.bash("touch begun; sleep 60").await.lost;
         meanwhile.await.expect("done");
+        rounds += 1;
+        // A busy engine takes so long to start it again that it is found stopped.
+        if loss == Loss::Restarted && lost == Some(Loss::Stopped) && rounds < 8 {
+            continue;
+        }
+        assert_eq!(lost, Some(loss), "docker {words:?}");
+        outside.next();
     }
     actor.sandboxes.of_tasks.prepare(&spec(world)).await.expect("prepared");
     let ended = actor.bash("kill -TERM 1; sleep 60").await;

@@ -21,7 +21,7 @@ use crate::docker::{IMAGE, in_containers, runner};
 use crate::skipped::skipped;
 use crate::world::World;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 const CONTAINER: &str = "task-1-1";
 
 /// Packs a few programs with the libraries they load.

@@ -161,9 +161,8 @@ fn about_checkpoint(draft: &mut Draft, decision: &Decision) {
 fn is_held(draft: &Draft, decision: &Decision) -> bool {
     let under = draft.task.underneath();
     let may_be_posted = matches!(under, State::Publishing { .. } | State::Verifying { .. } | State::AwaitingCi { .. });
-    let stands =
-        matches!(under, State::AwaitingReview { .. } | State::FinalReview { .. }) && *under != draft.task.state;
-    !draft.task.of_a_pull() && (may_be_posted || stands && matches!(decision.verb, Verb::Changes { .. }))
+    let waits = draft.task.review_is_interrupted();
+    !draft.task.of_a_pull() && (may_be_posted || waits && matches!(decision.verb, Verb::Changes { .. }))
 }
 
 /// Keeps remarks for the next decision.

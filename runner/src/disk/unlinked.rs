@@ -23,9 +23,9 @@ impl Places {
     pub fn used(&self) -> (u64, bool) {
         let is_process = |name: &OsStr| name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
         let processes = entries(Path::new("/proc")).filter(|entry| is_process(&entry.file_name()));
-        let mut left = MOST;
-        let open = processes.flat_map(|process| entries(&process.path().join("fd")));
-        let open = open.take_while(|_| left.checked_sub(1).map(|rest| left = rest).is_some());
+        let mut looked = 0;
+        let open =
+            processes.flat_map(|process| entries(&process.path().join("fd"))).take(MOST).inspect(|_| looked += 1);
         // The kernel still reports the path of a deleted file.
         let here =
             |link: &Path| std::fs::read_link(link).is_ok_and(|at| self.0.iter().any(|place| at.starts_with(place)));
@@ -35,7 +35,7 @@ impl Places {
         let mut seen = HashSet::new();
         let counted = gone.filter(|file| seen.insert((file.dev(), file.ino())));
         let used = counted.map(|file| file.blocks().saturating_mul(512)).sum();
-        (used, left > 0)
+        (used, looked < MOST)
     }
 }
 

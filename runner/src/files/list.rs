@@ -1,13 +1,12 @@
 //! Listing of files, and the walk that listing and search share: `.gitignore` is respected, `.git` is left out, links are not followed.
 
-use std::fs::Metadata;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
-use ignore::{DirEntry, Walk, WalkBuilder};
+use ignore::{Walk, WalkBuilder};
+use locate::{has_odd_rules, may_enter};
 use nix::fcntl::OFlag;
-use nix::sys::stat::{Mode, makedev};
+use nix::sys::stat::Mode;
 
 use super::shown::show;
 use super::{FileError, Scope};
@@ -39,21 +38,6 @@ pub fn walk(scope: &Scope<'_>, path: &str, depth: u32) -> Result<(PathBuf, Walk)
     builder.sort_by_file_name(std::ffi::OsStr::cmp);
     builder.filter_entry(may_enter);
     Ok((inside, builder.build()))
-}
-
-/// Whether the rules of this directory are no regular file, and not switched off by a link to `/dev/null`: opening a pipe would wait without end.
-pub(super) fn has_odd_rules(directory: &Path) -> bool {
-    let is_null = |found: &Metadata| found.file_type().is_char_device() && found.rdev() == makedev(1, 3);
-    let is_odd = |name: &&str| {
-        directory.join(name).metadata().is_ok_and(|found| !found.is_file() && !found.is_dir() && !is_null(&found))
-    };
-    [".gitignore", ".ignore"].iter().any(is_odd)
-}
-
-/// Whether a walk takes this entry.
-pub(super) fn may_enter(entry: &DirEntry) -> bool {
-    let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-    entry.file_name() != ".git" && !(is_directory && has_odd_rules(entry.path()))
 }
 
 /// A glob over paths below the start, or over names alone if it has no slash.

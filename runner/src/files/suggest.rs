@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use ignore::WalkBuilder;
+use locate::{has_odd_rules, may_enter};
 
-use super::list::{has_odd_rules, may_enter};
 use super::shown::show;
 
 /// Entries looked at before giving up.

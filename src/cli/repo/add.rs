@@ -111,7 +111,7 @@ impl Add {
     pub(super) async fn run(self, config: &Process, printer: &Printer) -> Result<()> {
         let entries = entries::ready(config).await?;
         let accounts = Accounts::open(config).await?;
-        let scratch = Scratch::new(&config.state_dir)?;
+        let scratch = Scratch::new(&config.state_dir, "import-")?;
         let git = Repos::new(scratch.path()).with_limits(FetchLimits::of(config));
         self.steps(config, &entries, printer, &accounts, &git).await
     }

@@ -59,7 +59,8 @@ impl Before {
     }
 }
 
-/// The repository at this place, made where there is none. An error where one is there that is not empty and not what was set up before.
+/// The repository at this place, made where there is none. An error where another one is there than was set up before or named by its number,
+/// or, without that, one that is not empty; and where nothing is there that was named by its number.
 pub(super) async fn place(
     accounts: &Accounts,
     (repo, branch): (&RepoRef, &Branch),
@@ -67,20 +68,28 @@ pub(super) async fn place(
     printer: &Printer,
 ) -> Result<Repository> {
     let found = match accounts.forge.repository(repo).await {
-        Ok(found) => found,
-        Err(ForgeError::NotFound(_)) if before.id.is_none() => {
+        Ok(found) => {
+            let is_another = before.id.is_some_and(|id| id != found.id);
+            if is_another || (!found.empty && before.id.is_none()) {
+                let what = if found.empty { "under another number" } else { "already and is not empty" };
+                let complaint = Complaint::new(format!("{repo} is on the forge {what}"));
+                return Err(complaint.hint(before.hint(&found)).into());
+            }
+            found
+        }
+        Err(ForgeError::NotFound(_)) if before.entry.is_some() || before.id.is_none() => {
             make(accounts, repo, branch).await?;
             printer.good(&format!("repository {repo} made"));
             accounts.forge.repository(repo).await?
         }
+        Err(ForgeError::NotFound(_)) => {
+            let complaint = Complaint::new(format!("{repo} is not on the forge, and --on-forge names one that is"));
+            return Err(complaint
+                .hint("leave --on-forge out, or name it with --owner and --name as it is called now")
+                .into());
+        }
         Err(e) => return Err(e.into()),
     };
-    let is_another = before.id.is_some_and(|id| id != found.id);
-    if is_another || (!found.empty && before.id.is_none()) {
-        let what = if found.empty { "under another number" } else { "already and is not empty" };
-        let complaint = Complaint::new(format!("{repo} is on the forge {what}"));
-        return Err(complaint.hint(before.hint(&found)).into());
-    }
     accounts.forge.ensure_collaborator(repo, &accounts.sync.login, Access::Write).await?;
     Ok(found)
 }

@@ -87,6 +87,12 @@ pub(super) async fn put_back(state_dir: &Path, forge: &Gitea, repo: &RepoRef, en
         };
         if let Some(why) = why {
             let beside = path.with_extension("refused.json");
+            anyhow::ensure!(
+                !beside.exists(),
+                "the rule of {} is not put back: {why}. {} holds an earlier one: move it away",
+                kept.branch,
+                beside.display()
+            );
             fs::rename(&path, &beside).with_context(|| format!("cannot rename {}", path.display()))?;
             anyhow::bail!(
                 "the rule of {} is not put back: {why}. What was set in it is in {}; repeat this to go on with the one that stands, or a plain one",

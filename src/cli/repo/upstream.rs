@@ -2,6 +2,7 @@
 //! borrows objects from the bot's own, so that a running bot is not disturbed.
 
 use super::kept::protect;
+use super::scratch::Scratch;
 use super::set_aside::{keep, put_back};
 use super::{Accounts, store_entry};
 use crate::bot::sealed;
@@ -24,13 +25,7 @@ use clap::Args;
 use domain::Commit;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-
-/// Name of a temporary local repository's folder.
-const PREFIX: &str = "sync-";
-/// How old one is that nobody works with any more.
-const LEFT: Duration = Duration::from_secs(24 * 3600);
 
 #[derive(Debug, Args)]
 #[command(
@@ -292,18 +287,6 @@ fn elsewhere(entry: &Entry) -> bool {
     path.is_absolute() && !path.exists()
 }
 
-/// Removes what a run that was killed left.
-fn forget_old(state_dir: &Path) {
-    for left in std::fs::read_dir(state_dir).into_iter().flatten().flatten() {
-        let ours = left.file_name().to_string_lossy().starts_with(PREFIX);
-        let age = left.metadata().and_then(|it| it.modified()).ok().and_then(|at| at.elapsed().ok());
-        if ours && age.is_some_and(|age| age > LEFT) {
-            // Only a copy lies there.
-            let _ = std::fs::remove_dir_all(left.path());
-        }
-    }
-}
-
 /// A repository of the forge, and what it was copied from.
 pub(super) struct UpstreamCopy {
     entry: Entry,
@@ -316,7 +299,7 @@ pub(super) struct UpstreamCopy {
     branches: Vec<Branch>,
     repos: Repos,
     /// Where the temporary repository lies; removed with this.
-    _dir: tempfile::TempDir,
+    _dir: Scratch,
 }
 
 impl UpstreamCopy {
@@ -327,8 +310,7 @@ impl UpstreamCopy {
             return Err(complaint.hint("say this on the host where it was added (`caisson repo list`)").into());
         }
         let at = accounts.found(entry).await?;
-        forget_old(&config.state_dir);
-        let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&config.state_dir)?;
+        let dir = Scratch::new(&config.state_dir, "sync-")?;
         let repos = Repos::new(dir.path()).with_limits(FetchLimits::of(config));
         repos.borrow_from(&entry.key, &Repos::new(config.state_dir.join("repos")).path(&entry.key)?).await?;
         Ok(Self {

@@ -9,7 +9,8 @@ use domain::{Action, Call, CallRequest, Look, MOST_FILES, NewFile};
 use serde_json::json;
 
 use super::blocks::{Block, blocks};
-use super::content::{content, removes, top_level};
+use super::content::{content, removes};
+use super::definitions::top_level;
 use super::paths::{self, BlockPath};
 use super::{First, aside, check};
 use crate::sandbox::detect::steers_tests;
@@ -58,34 +59,27 @@ pub(super) fn files(text: &str, truncated: bool, look: &Look, asked: &str) -> Ve
     let mut seen = BTreeSet::new();
     let all = blocks
         .iter()
-        .filter(|block| !aside::is_diff(block) && seen.insert((block.before.first(), block.text.as_str())))
+        .filter(|block| !aside::is_diff(block) && seen.insert((block.info, block.before.first(), block.text.as_str())))
         .take(MOST_BLOCKS);
     let given: Vec<NamedText<'_>> = all.filter_map(|block| named(block, look, asked)).collect();
     // What a file had before was not moved there, and each file has exports and imports of its own.
-    let had = |path: &str| look.files.iter().find(|file| file.path == path).map(|file| top_level(&file.text));
+    let had: BTreeMap<&str, BTreeSet<String>> =
+        look.files.iter().map(|file| (file.path.as_str(), top_level(&file.text))).collect();
     let is_own = |name: &String, text: &str| {
         name.contains("exports") || text.lines().any(|line| line.contains("require(") && line.contains(name.as_str()))
     };
-    let new_names = |path: &str, text: &str| -> BTreeSet<String> {
-        let had = had(path).unwrap_or_default();
-        top_level(text).into_iter().filter(|name| !had.contains(name) && !is_own(name, text)).collect()
+    let is_new = |it: &NamedText<'_>, name: &String| {
+        had.get(it.path.as_str()).is_none_or(|had| !had.contains(name)) && !is_own(name, it.text)
     };
-    let defined: Vec<(&String, BTreeSet<String>)> =
-        given.iter().map(|it| (&it.path, new_names(&it.path, it.text))).collect();
+    let new: Vec<(&String, BTreeSet<&String>)> =
+        given.iter().map(|it| (&it.path, it.names.iter().filter(|name| is_new(it, name)).collect())).collect();
     let mut out: BTreeMap<&str, String> = BTreeMap::new();
-    for NamedText { path, text, is_own } in &given {
-        // Existing tests are not changed unless somebody named them.
-        let known = look.files.iter().any(|file| file.path == *path) || look.others.contains(path);
-        let name = path.rsplit('/').next().unwrap_or(path);
-        if known && steers_tests(path) && !asked.contains(name) {
-            continue;
-        }
+    for NamedText { path, text, is_own, names } in &given {
         // A program's beginning behind its file is an example.
-        let names = top_level(text);
-        if out.contains_key(path.as_str()) && names.len() == 1 && names.contains("main") {
+        if !*is_own && out.contains_key(path.as_str()) && names.len() == 1 && names.contains("main") {
             continue;
         }
-        let moves = |name: &str| defined.iter().any(|(other, names)| *other != path && names.contains(name));
+        let moves = |name: &str| new.iter().any(|(other, names)| *other != path && names.contains(&name.to_owned()));
         let goes = |name: &str| removes(asked, name) || moves(name);
         let so_far = out.get(path.as_str()).map(String::as_str);
         if let Some(content) = content((text, *is_own), path, look, so_far, &goes) {
@@ -101,9 +95,11 @@ struct NamedText<'a> {
     text: &'a str,
     /// Whether the block itself says the path.
     is_own: bool,
+    /// What the text defines at its top level.
+    names: BTreeSet<String>,
 }
 
-/// A block's path and text; none if it is about no file, or only uses one.
+/// A block's path and text; none if it is about no file that may be written, or only uses one.
 fn named<'a>(block: &'a Block<'_>, look: &Look, asked: &str) -> Option<NamedText<'a>> {
     let shown = |path: &str| look.files.iter().find(|file| file.path == path);
     let is_use = |path: &str| shown(path).is_some_and(|file| aside::is_use(&block.text, path, &file.text));
@@ -112,10 +108,15 @@ fn named<'a>(block: &'a Block<'_>, look: &Look, asked: &str) -> Option<NamedText
         BlockPath::Near(path) if is_use(&path) => return None,
         BlockPath::Near(path) => (path, false),
     };
+    // Existing tests are not changed unless somebody named them, and what was not shown is not replaced.
+    let is_test = steers_tests(&path) && !asked.contains(path.rsplit('/').next().unwrap_or(&path));
+    if (shown(&path).is_some() && is_test) || (shown(&path).is_none() && look.others.contains(&path)) {
+        return None;
+    }
     let text = paths::uncommented(&block.text, &path, look);
     let base = shown(&path).map_or("", |file| file.text.as_str());
     let text = if steers_tests(&path) { text } else { aside::without_example(text, base) };
-    Some(NamedText { path, text, is_own })
+    Some(NamedText { names: top_level(text), path, text, is_own })
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Blocks of an answer that are no file of it.
+//! What in an answer is no file of it.
 //!
-//! Owns: which block is a difference, and which only uses or tests a file. Judged by its first words and lines alone. Tests:
-//! `answer_tests.rs`.
+//! Owns: which block is a difference, which only uses or tests a file, and where an example behind a file's text begins. Judged by lines and
+//! by the names of the file's top level. Tests: `answer_tests.rs`.
 
 use super::blocks::Block;
-use super::content::top_level;
+use super::definitions::{indent, named, top_level};
 use crate::sandbox::detect::steers_tests;
 
 /// Beginnings of lines that define tests.
@@ -20,7 +20,7 @@ pub(super) fn is_diff(block: &Block<'_>) -> bool {
         || ["@@ -", "--- a/", "diff --git "].iter().any(|mark| first.starts_with(mark))
 }
 
-/// The text up to a comment that says that an example follows, if nothing of the file stands behind it.
+/// The text up to a comment that says that an example follows, if only variables and calls stand behind it, and nothing of the file.
 pub(super) fn without_example<'a>(text: &'a str, base: &str) -> &'a str {
     let says = |line: &str| {
         let words = line.trim_start_matches(['#', '/', ' ']).to_lowercase();
@@ -28,11 +28,17 @@ pub(super) fn without_example<'a>(text: &'a str, base: &str) -> &'a str {
             ["example", "usage", "sample usage", "test the", "test case"].iter().any(|it| words.starts_with(it));
         begins && (line.starts_with("# ") || line.starts_with("// "))
     };
+    let is_code = |line: &str| {
+        let is_variable = ["const ", "let ", "var "].iter().any(|word| line.starts_with(word));
+        indent(line) == Some(0) && !is_variable && named(line).is_some()
+    };
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         if says(line) && !base.lines().any(|known| known.trim_end() == line.trim_end()) {
             let (head, tail) = text.split_at(at);
-            let is_end = !top_level(head).is_empty() && top_level(tail).is_disjoint(&top_level(base));
+            let is_end = head.lines().any(is_code)
+                && !tail.lines().any(is_code)
+                && top_level(tail).is_disjoint(&top_level(base));
             return if is_end { head } else { text };
         }
         at += line.len();

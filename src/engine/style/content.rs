@@ -4,10 +4,11 @@
 //! remove, and tests. A part is placed by `part.rs`. Tests: `content_tests.rs`.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use domain::{Look, ShownFile};
 
-use super::definitions::{self, Definition};
+use super::definitions::{self, Definition, top_level};
 use super::part;
 
 /// Percentage of the file's lines that a block must have to be the whole file.
@@ -15,8 +16,6 @@ const WHOLE: usize = 60;
 /// Words with which an issue asks that something ends, or gets another name or place.
 const REMOVALS: &str = "remove removes removed removing delete deletes deleted deleting drop dropped rename renamed renaming replace \
     replaced replacing move moved moving extract extracted inline inlined merge merged unused obsolete";
-/// Bytes of an import over several lines that are read.
-const STATEMENT: usize = 4 << 10;
 /// Words of an import that are no names.
 const KEYWORDS: [&str; 8] = ["import", "use", "const", "as", "type", "self", "static", "crate"];
 
@@ -58,16 +57,15 @@ fn merged(
     let is_whole = new >= old || same_beginning(base, text);
     let loses = lost(base, text).iter().any(|name| !goes(name));
     let whole = with_tests(base, text);
-    let is_changed = whole.trim_end() != base.trim_end();
     match (is_whole, loses) {
-        (true, false) => is_changed.then_some(whole),
+        (true, false) => Some(whole),
         (true, true) => {
             // A block that has no name of the file, and does not say that it is it, is an example of it.
             let is_file = so_far.is_none() && (is_own || !top_level(base).is_disjoint(&top_level(text)));
-            placed().or_else(|| (is_file && is_changed && !repeats(base, text)).then_some(whole))
+            placed().or_else(|| (is_file && !repeats(base, text)).then_some(whole))
         }
         // Definitions without a certain place are not a whole file either.
-        (false, _) => placed().or_else(|| (is_changed && !loses && !part::defines(text)).then_some(whole)),
+        (false, _) => placed().or_else(|| (!loses && !part::defines(text)).then_some(whole)),
     }
 }
 
@@ -88,22 +86,16 @@ pub(super) fn removes(asked: &str, name: &str) -> bool {
     })
 }
 
-/// Names that a text defines at its top level.
-pub(super) fn top_level(text: &str) -> BTreeSet<String> {
-    let lines: Vec<&str> = text.lines().collect();
-    definitions::all(&lines).into_iter().filter(|one| one.indent == 0).map(|one| one.name).collect()
-}
-
 /// Names that the block lacks: what the file defines at its top level, without tests, and imports that the block still uses.
 fn lost(base: &str, text: &str) -> Vec<String> {
     let tests: Vec<String> = test_modules(base).into_iter().map(|(name, _)| name).collect();
     let has = top_level(text);
     let mut lost: Vec<String> =
         top_level(base).into_iter().filter(|name| !has.contains(name) && !tests.contains(name)).collect();
-    let (given, rest) = imported(text.lines().map(str::trim));
+    let (given, rest) = imported(&text.lines().map(str::trim).collect::<Vec<_>>());
     let used: BTreeSet<&str> = rest.iter().flat_map(|line| words(line)).collect();
     let is_lost = |name: &String| !given.contains(name) && !has.contains(name) && used.contains(name.as_str());
-    lost.extend(imported(base.lines()).0.into_iter().filter(is_lost));
+    lost.extend(imported(&base.lines().collect::<Vec<_>>()).0.into_iter().filter(is_lost));
     // Methods and tests within what the block has, too.
     let within = inner(text);
     let is_lost = |one: &(String, String)| has.contains(&one.0) && !within.contains(one);
@@ -141,34 +133,23 @@ fn inner(text: &str) -> BTreeSet<(String, String)> {
 }
 
 /// The names that these lines import, and the other lines.
-fn imported<'a>(mut lines: impl Iterator<Item = &'a str>) -> (BTreeSet<String>, Vec<&'a str>) {
-    let is_open = |text: &str| text.matches(['(', '{']).count() > text.matches([')', '}']).count();
-    let (mut names, mut rest) = (BTreeSet::new(), Vec::new());
-    while let Some(line) = lines.next() {
-        if !part::imports(line) {
-            rest.push(line);
-            continue;
-        }
-        let mut statement = line.to_owned();
-        while is_open(&statement) && statement.len() < STATEMENT {
-            let Some(next) = lines.next() else { break };
-            statement.push(' ');
-            statement.push_str(next.trim());
-        }
-        names.extend(bound(&statement).map(str::to_owned));
-    }
-    (names, rest)
+fn imported<'a>(lines: &[&'a str]) -> (BTreeSet<String>, Vec<&'a str>) {
+    let all = part::statements(lines).into_iter().filter(|range| part::imports(lines[range.start]));
+    let ranges: Vec<Range<usize>> = all.collect();
+    let names = ranges.iter().flat_map(|range| bound(&part::joined(&lines[range.clone()]))).collect();
+    let is_rest = |at: usize| !ranges.iter().any(|range| range.contains(&at));
+    (names, lines.iter().enumerate().filter(|(at, _)| is_rest(*at)).map(|(_, line)| *line).collect())
 }
 
 /// The names that an import makes known.
-fn bound(statement: &str) -> impl Iterator<Item = &str> {
+fn bound(statement: &str) -> Vec<String> {
     let from = statement.split_once(" import ").map(|(_, names)| names);
     let script = || statement.split_once(" from ").map(|(names, _)| names);
     let names = from.or_else(script).unwrap_or(statement);
     let names = names.split(['"', '\'', '=', '#']).next().unwrap_or_default();
     // Of a path in Rust only the last part is a name.
     let parts = names.split(|c: char| !is_name(c) && c != ':').filter_map(|path| path.rsplit("::").next());
-    parts.filter(|name| !name.is_empty() && !KEYWORDS.contains(name))
+    parts.filter(|name| !name.is_empty() && !KEYWORDS.contains(name)).map(str::to_owned).collect()
 }
 
 /// The modules of tests in a Rust file, each with its name and lines.

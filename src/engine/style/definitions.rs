@@ -6,6 +6,7 @@
 
 mod texts;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -158,6 +159,12 @@ pub(super) fn all(lines: &[&str]) -> Vec<Definition> {
             && all.get(at + 1).is_some_and(|next| next.end <= end && next.indent > all[at].indent);
     }
     all
+}
+
+/// Names that a text defines at its top level.
+pub(super) fn top_level(text: &str) -> BTreeSet<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    all(&lines).into_iter().filter(|one| one.indent == 0).map(|one| one.name).collect()
 }
 
 fn lead(lines: &[&str], at: usize, own: usize) -> usize {

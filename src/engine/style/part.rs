@@ -13,6 +13,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+pub(super) use loose::{joined, statements};
+
 use super::definitions::{Definition, all, assigned, bare_methods, is_table, named, prefix, shifted, texts};
 
 /// The form of a method, and of nothing else.

@@ -14,7 +14,7 @@ pub(in crate::engine) const EXAMPLE: &str = "hello/greeting.py";
 /// Endings by which a word is a path of code, also where no known file has them.
 const KINDS: [&str; 12] = ["py", "js", "mjs", "cjs", "jsx", "ts", "tsx", "rs", "go", "java", "rb", "cpp"];
 /// Languages of blocks that are commands or output.
-const CONSOLE: [&str; 7] = ["bash", "sh", "shell", "console", "diff", "text", "output"];
+const CONSOLE: [&str; 6] = ["bash", "sh", "shell", "console", "text", "output"];
 const SIGNS: [&str; 5] = ["//", "#", "--", "/*", "<!--"];
 
 /// A block's path.
@@ -79,7 +79,9 @@ pub(super) fn split<'a>(block: Block<'a>, look: &Look) -> Vec<Block<'a>> {
     let mut out = vec![Block { info: block.info, before: block.before, text: String::new() }];
     for (at, line) in block.text.split_inclusive('\n').enumerate() {
         if at > 0 && is_several && begins(line) {
-            out.push(Block { info: block.info, before: Vec::new(), text: String::new() });
+            // The path beside the fence is that of the first part.
+            let info = if in_line(block.info, look).is_some() { "" } else { block.info };
+            out.push(Block { info, before: Vec::new(), text: String::new() });
         }
         if let Some(last) = out.last_mut() {
             last.text.push_str(line);
@@ -162,7 +164,7 @@ fn known(word: &str, look: &Look) -> Option<String> {
         return Some(exact.clone());
     }
     let ends = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|head| head.ends_with('/'));
-    // A folder that is there is no placeholder in front of a known path.
+    // A folder that is there is not made up in front of a known path.
     let folder = word.rsplit_once('/').map(|(folder, _)| format!("{folder}/"));
     let is_folder = folder.is_some_and(|folder| paths(look).any(|path| path.starts_with(&folder)));
     let mut near = paths(look).filter(|path| ends(path, word) || !is_folder && ends(word, path));

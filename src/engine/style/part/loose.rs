@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::definitions::{Definition, all, indent, named, texts};
+use super::super::definitions::{Definition, indent, named, texts, top_level};
 use super::lists::{Form, List, local};
 
 /// The most imports of one answer, and the most lines of one import.
@@ -47,7 +47,10 @@ pub(super) fn place(text: &mut Vec<String>, given: &[&str], outer: &[&Definition
     if ranges.len() > MOST || loose.iter().enumerate().any(is_lost) {
         return None;
     }
-    let own: BTreeSet<String> = all(&file).into_iter().filter(|one| one.indent == 0).map(|one| one.name).collect();
+    if ranges.is_empty() {
+        return Some(());
+    }
+    let own = top_level(&text.join("\n"));
     for range in ranges {
         add(text, &loose[range], &own);
     }
@@ -66,7 +69,7 @@ fn borrowed(text: &[String]) -> Vec<&str> {
 }
 
 /// The lines of each import and each list of exports.
-fn statements(lines: &[&str]) -> Vec<Range<usize>> {
+pub(in crate::engine::style) fn statements(lines: &[&str]) -> Vec<Range<usize>> {
     let texts = texts(lines);
     let mut out = Vec::new();
     let mut at = 0;
@@ -105,7 +108,7 @@ fn end(lines: &[&str], at: usize) -> Option<usize> {
 }
 
 /// The statement in one line, without comments.
-fn joined(lines: &[&str]) -> String {
+pub(in crate::engine::style) fn joined(lines: &[&str]) -> String {
     let plain =
         lines.iter().map(|line| line.split(" #").next().unwrap_or_default().split(" //").next().unwrap_or_default());
     let words: Vec<&str> = plain.flat_map(str::split_whitespace).filter(|word| *word != "\\").collect();
@@ -122,10 +125,12 @@ fn add(text: &mut Vec<String>, given: &[&str], own: &BTreeSet<String>) {
     if there.iter().any(|(_, one)| *one == whole) {
         return;
     }
+    let there: Vec<(Range<usize>, Option<List>)> =
+        there.into_iter().map(|(range, one)| (range, List::read(&one))).collect();
     let list = List::read(&whole);
     let is_end =
         |list: &Option<List>| list.as_ref().is_some_and(|list| list.form == Form::Export && list.module.is_empty());
-    let last = there.iter().rev().find(|(_, one)| !is_end(&List::read(one))).map(|(range, _)| range.end);
+    let last = there.iter().rev().find(|(_, one)| !is_end(one)).map(|(range, _)| range.end);
     let is_last = is_end(&list);
     let at = if whole.starts_with("from __future__ ") {
         beginning(&known)
@@ -138,8 +143,8 @@ fn add(text: &mut Vec<String>, given: &[&str], own: &BTreeSet<String>) {
     let (range, mut lines) = match list {
         None => (at..at, lines),
         Some(list) => {
-            let same = there.iter().filter_map(|(range, one)| Some((range, List::read(one)?)));
-            let same: Vec<(&Range<usize>, List)> = same.filter(|(_, one)| one.is_alike(&list)).collect();
+            let same = there.iter().filter_map(|(range, one)| Some((range, one.as_ref()?)));
+            let same: Vec<(&Range<usize>, &List)> = same.filter(|(_, one)| one.is_alike(&list)).collect();
             let is_own = |name: &String| list.form != Form::Export && own.contains(local(name));
             let is_there = |name: &String| same.iter().any(|(_, one)| one.names.contains(name));
             let missing: Vec<String> =
@@ -164,7 +169,20 @@ fn add(text: &mut Vec<String>, given: &[&str], own: &BTreeSet<String>) {
 /// The first line at which an import may be placed: after what must come first, and comments about the whole file.
 fn beginning(text: &[&str]) -> usize {
     let first = ["#!", "# ", "//!", "// ", "/*", " *", "'use strict'", "\"use strict\"", "package "];
-    let at = text.iter().take_while(|line| first.iter().any(|word| line.starts_with(word))).count();
+    let must = ["#![", "package ", "'use strict'", "\"use strict\"", "\"\"\"", "'''"];
+    let starts =
+        |at: usize, words: &[&str]| text.get(at).is_some_and(|line| words.iter().any(|word| line.starts_with(word)));
+    let mut at = 0;
+    loop {
+        while starts(at, &first) {
+            at += 1;
+        }
+        let blank = text[at..].iter().take_while(|line| line.trim().is_empty()).count();
+        if blank == 0 || !starts(at + blank, &must) {
+            break;
+        }
+        at += blank;
+    }
     let Some(mark) = ["\"\"\"", "'''"].into_iter().find(|mark| text.get(at).is_some_and(|line| line.starts_with(mark)))
     else {
         return at;

@@ -1,0 +1,25 @@
+//! Which directories a walk may enter: not `.git`, and none whose ignore rules are no regular file, because opening a pipe waits without end.
+
+use std::fs::Metadata;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use ignore::DirEntry;
+
+/// Whether the rules of this directory are no regular file, and not switched off by a link to `/dev/null`.
+pub fn has_odd_rules(directory: &Path) -> bool {
+    let is_null = |found: &Metadata| {
+        found.file_type().is_char_device()
+            && Path::new("/dev/null").metadata().is_ok_and(|it| it.rdev() == found.rdev())
+    };
+    let is_odd = |name: &&str| {
+        directory.join(name).metadata().is_ok_and(|found| !found.is_file() && !found.is_dir() && !is_null(&found))
+    };
+    [".gitignore", ".ignore"].iter().any(is_odd)
+}
+
+/// Whether a walk takes this entry. It is not asked about the walk's root: see [`has_odd_rules`].
+pub fn may_enter(entry: &DirEntry) -> bool {
+    let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+    entry.file_name() != ".git" && !(is_directory && has_odd_rules(entry.path()))
+}
