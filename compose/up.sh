@@ -54,10 +54,14 @@ done
 
 # Here until setup is through: a repeated `make up` goes on with the same admin.
 kept=$HERE/secrets/gitea-admin
-# Gitea takes a token back for a password alone.
+# Gitea takes a token back for a password alone. That there is none (404) is as good.
 revoke() {
-    printf 'user = "admin:%s"\n' "$(cat "$kept")" | compose exec -T -u git gitea curl -fsS -K - -X DELETE \
-        http://127.0.0.1:3000/api/v1/users/admin/tokens/caisson-setup
+    local code
+    code=$(printf 'user = "admin:%s"\n' "$(cat "$kept")" | compose exec -T -u git gitea curl -sS -o /dev/null -w '%{http_code}' -K - \
+        -X DELETE http://127.0.0.1:3000/api/v1/users/admin/tokens/caisson-setup) || true
+    case $code in 204 | 404) return 0 ;; esac
+    die "the token caisson-setup could not be taken back (Gitea answered ${code:-nothing}); log in as admin, password $(cat "$kept"), delete it
+under Settings, Applications, then remove $kept"
 }
 if ! compose run --rm -T --no-deps --entrypoint test caisson -e /var/lib/caisson/caisson.toml </dev/null >/dev/null 2>&1; then
     if [ ! -s "$kept" ]; then
@@ -67,7 +71,7 @@ if ! compose run --rm -T --no-deps --entrypoint test caisson -e /var/lib/caisson
         [ -s "$kept" ] || die "Gitea made its admin and did not name the password: $said"
     fi
     # One that is left from a run that was cut off.
-    revoke >/dev/null 2>&1 || true
+    revoke
     said=$(compose exec -T -u git gitea gitea admin user generate-access-token --username admin \
         --token-name caisson-setup --scopes all --raw </dev/null) ||
         die "Gitea's admin got no token: $said
@@ -80,13 +84,12 @@ If this Gitea is a new one, remove $kept, which names an older one's password"
             --forge-url http://gitea:3000 --public-url "$0" --bot-url http://caisson:8440
         code=$?; rm -f admin.token; exit $code' "$CAISSON_PUBLIC_URL" && set_up=yes || set_up=
     # Whatever came of it: a token that may do everything must not stay.
-    revoke ||
-        die "the token caisson-setup could not be taken back; log in as admin, password $(cat "$kept"), and delete it under Settings, Applications"
+    revoke
     [ -n "$set_up" ] || die "caisson setup failed: mend what stands above, then \`make up\` again"
     echo "compose.yaml has set these in Gitea already."
 elif [ -s "$kept" ]; then
     # Of a run that was cut off behind setup.
-    revoke >/dev/null 2>&1 || true
+    revoke
 fi
 if [ -s "$kept" ]; then
     echo "Gitea's admin: name admin, password $(cat "$kept") (shown this once)"

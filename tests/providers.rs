@@ -60,7 +60,7 @@ pub const KEY: &str = "sk-test-0123456789";
 pub const QUICK: Patience = Patience { tries: 3, first: Duration::from_millis(5), longest: Duration::from_millis(500) };
 
 /// The longest time without an event of a stream.
-pub const IDLE: Duration = Duration::from_millis(400);
+pub const IDLE: Duration = Duration::from_millis(1_600);
 
 /// Every wire format.
 pub const WIRES: [ModelKind; 4] =

@@ -107,8 +107,8 @@ fn is_of_tools(text: &str) -> bool {
 }
 
 /// Whether a refusal is about the model's name: by OpenAI's and Groq's codes, by the words of OpenRouter, DeepSeek and LiteLLM, and of any
-/// other server where it finds something missing that is a model. One that speaks of the address, or of another one that the model has,
-/// means that.
+/// other server where it finds something missing that is a model. One that speaks of the address, of another one that the model has, or of
+/// a policy that leaves no server of it (OpenRouter's "No endpoints found matching your data policy"), means that.
 fn is_of_the_name(status: StatusCode, code: &str, text: &str) -> bool {
     const CODES: [&str; 2] = ["model_not_found", "model_decommissioned"];
     const WORDS: [&str; 5] =
@@ -117,7 +117,9 @@ fn is_of_the_name(status: StatusCode, code: &str, text: &str) -> bool {
     let missing = status == StatusCode::NOT_FOUND || code.contains("not_found_error");
     CODES.iter().any(|known| code.contains(known))
         || WORDS.iter().any(|word| text.contains(word))
-        || missing && text.contains("model") && !["url", "supported in"].iter().any(|word| text.contains(word))
+        || missing
+            && text.contains("model")
+            && !["url", "supported in", "no endpoints found matching"].iter().any(|word| text.contains(word))
 }
 
 /// An error's machine-readable names, joined: `error.code`, `error.type`, `error.status`, `code`, `type`, and Google's reasons.

@@ -85,6 +85,7 @@ fn a_model_that_is_not_there_is_told_from_an_address_that_is_not() {
         "<html>404 Not Found</html>",
         r#"{"error":{"message":"Invalid URL (POST /v2/models)","type":"invalid_request_error"}}"#,
         r#"{"error":{"message":"This model is only supported in v1/responses and not in v1/chat/completions.","code":null}}"#,
+        r#"{"error":{"message":"No endpoints found matching your data policy (Paid model training)","code":404}}"#,
         r#"{"error":{"message":"This is not a chat model and thus not supported in the v1/chat/completions endpoint."}}"#,
     ] {
         assert!(

@@ -128,7 +128,7 @@ async fn a_whole_answer_does_not_wait_for_the_connection_and_silence_ends_a_half
         assert_eq!(response.unwrap(), whole(kind).await, "{kind:?}");
         let half = Reply::Stream(vec![text[..text.len() / 2].to_vec()], End::Open);
         let error = asked(kind, anything, half).await.unwrap_err();
-        assert!(matches!(&error, ModelError::Lost(why) if why.contains("no answer within 0.4 s")), "{kind:?}: {error}");
+        assert!(matches!(&error, ModelError::Lost(why) if why.contains("no answer within 1.6 s")), "{kind:?}: {error}");
     }
 }
 

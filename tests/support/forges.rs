@@ -118,7 +118,7 @@ impl Lab {
         let mut place = LabRepository { repo, main: String::new(), clone };
         place.main = place.commit(&[("calc.txt", "one\ntwo\nthree\n")], "first");
         self.push(&place, "caisson-sync", "main").expect("the first push");
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + Duration::from_secs(300);
         // A forge notices the first push with a delay; until then it calls the repository empty.
         while self.bot.repository(&place.repo).await.expect("the repository").empty {
             assert!(Instant::now() < end, "{} stays empty", place.repo);

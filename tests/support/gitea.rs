@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::skipped::skipped;
 
-const START: Duration = Duration::from_secs(60);
+const START: Duration = Duration::from_secs(300);
 
 pub struct RealGitea {
     pub url: String,

@@ -29,9 +29,14 @@ others() {
 scratch=$(mktemp -d)
 images=
 beside=
+shown=
 leave() {
-    # What it had said by now is shown: the reason may stand there.
-    [ -z "$beside" ] || { kill "$beside" 2>/dev/null || true; wait "$beside" 2>/dev/null || true; cat "$scratch/beside"; }
+    # Who reads this may be gone, and what was started is ended all the same.
+    trap '' PIPE
+    set +e
+    [ -z "$beside" ] || { kill "$beside" 2>/dev/null; wait "$beside" 2>/dev/null; }
+    # What it had said by now: the reason may stand there.
+    [ -z "$beside" ] || [ -n "$shown" ] || cat "$scratch/beside"
     [ -z "$images" ] || { kill "$images" 2>/dev/null || true; wait "$images" 2>/dev/null || true; }
     [ -z "$DOCKERD_PID" ] || { say "stopping the dockerd started here"; docker_stop; }
     rm -rf "$scratch"
@@ -78,18 +83,21 @@ export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
 [ -z "${CAISSON_TEST_DIR:-}" ] || export TMPDIR=$CAISSON_TEST_DIR
 say "tests"
 verdict=0
+# Cargo's own code for tests that failed is 101; anything else has not tried everything.
+whole() { case $1 in 0 | 101) ;; *) say "a half of the tests was ended before its end" ;; esac; verdict=$1; }
 run=(cargo test --locked --workspace --no-fail-fast)
 if [ $# -gt 0 ]; then
     "${run[@]}" "$@" 2>&1 | tee "$scratch/told" || verdict=$?
 else
     mapfile -t rest < <(others)
     # Its own group of processes, which `leave` ends as one.
-    timeout 7200 "${run[@]}" "${waiting[@]/#/--test=}" >"$scratch/beside" 2>&1 </dev/null &
+    RUST_TEST_THREADS=$(nproc) timeout 7200 "${run[@]}" "${waiting[@]/#/--test=}" >"$scratch/beside" 2>&1 </dev/null &
     beside=$!
-    "${run[@]}" --lib --bins "${rest[@]}" 2>&1 | tee "$scratch/told" || verdict=$?
+    "${run[@]}" --lib --bins "${rest[@]}" 2>&1 | tee "$scratch/told" || whole $?
+    shown=yes
     say "tests that ran beside these: ${waiting[*]}"
     tail -n +1 -f --pid="$beside" "$scratch/beside" | tee -a "$scratch/told"
-    wait "$beside" || verdict=$?
+    wait "$beside" || whole $?
     beside=
 fi
 if [ "$verdict" -ne 0 ]; then

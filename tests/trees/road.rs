@@ -163,7 +163,7 @@ pub async fn lay(
     let third = (std::process::id() as usize + 97 * ROADS.fetch_add(1, Ordering::Relaxed)) % 256;
     let spec = RouterSpec {
         subnets: 1,
-        pool: Some(format!("10.221.{third}.0/24")),
+        pool: Some(format!("10.225.{third}.0/24")),
         image: ROUTER.to_owned(),
         upstream: Some(DNS.to_owned()),
         private: Vec::new(),

@@ -107,7 +107,7 @@ fn registry(made: &mut TestObjects, dir: &std::path::Path) -> Option<String> {
     let mut command = Command::new("docker-registry");
     let child = command.arg("serve").arg(&file).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
     made.1.push(child);
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + Duration::from_secs(300);
     while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
         assert!(Instant::now() < until, "the registry does not answer");
         std::thread::sleep(Duration::from_millis(50));

@@ -77,10 +77,20 @@ pub(super) async fn place(
             }
             found
         }
-        Err(ForgeError::NotFound(_)) if before.entry.is_some() || before.id.is_none() => {
+        Err(ForgeError::NotFound(_)) if before.id.is_none() => {
             make(accounts, repo, branch).await?;
             printer.good(&format!("repository {repo} made"));
             accounts.forge.repository(repo).await?
+        }
+        // Gitea says the same of one that the account may not see: a second one in its place would leave the first one's tasks behind.
+        Err(ForgeError::NotFound(_)) if before.entry.is_some() => {
+            let complaint = Complaint::new(format!(
+                "{repo}, which is set up, is not on the forge, or {} may not see it any more",
+                accounts.bot.login
+            ));
+            return Err(complaint
+                .hint("give the account its right back; to make it anew: `caisson repo remove`, then this once more")
+                .into());
         }
         Err(ForgeError::NotFound(_)) => {
             let complaint = Complaint::new(format!("{repo} is not on the forge, and --on-forge names one that is"));

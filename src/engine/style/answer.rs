@@ -17,6 +17,8 @@ use crate::sandbox::detect::steers_tests;
 
 /// The most blocks of one answer that are read, because the whole file is searched for each.
 const MOST_BLOCKS: usize = 64;
+/// How often the files are placed, at most, until each name that moves goes into one that is written.
+const ROUNDS: usize = 4;
 
 /// The answer's calls: the files tried in a copy (with the issue's own check, if there is one), or written at once and then checked. None
 /// if the answer has nothing usable.
@@ -71,10 +73,31 @@ pub(super) fn files(text: &str, truncated: bool, look: &Look, asked: &str) -> Ve
     let is_new = |it: &NamedText<'_>, name: &String| {
         had.get(it.path.as_str()).is_none_or(|had| !had.contains(name)) && !is_own(name, it.text)
     };
-    let new: Vec<(&String, BTreeSet<&String>)> =
-        given.iter().map(|it| (&it.path, it.names.iter().filter(|name| is_new(it, name)).collect())).collect();
+    // A name moves only into a file that is written: those that are not are left out, and the others are placed once more.
+    let mut into: BTreeSet<&str> = given.iter().map(|it| it.path.as_str()).collect();
+    for _ in 0..ROUNDS {
+        let given_there = given.iter().filter(|it| into.contains(it.path.as_str()));
+        let new: Vec<(&String, BTreeSet<&String>)> =
+            given_there.map(|it| (&it.path, it.names.iter().filter(|name| is_new(it, name)).collect())).collect();
+        let out = placed(&given, &new, look, asked);
+        if into.iter().all(|path| out.contains_key(path)) {
+            return out.into_iter().map(|(path, content)| NewFile::new(path, content)).collect();
+        }
+        into = out.into_keys().collect();
+    }
+    let out = placed(&given, &[], look, asked);
+    out.into_iter().map(|(path, content)| NewFile::new(path, content)).collect()
+}
+
+/// The new text of each file that can be written, where these names are `new` in the file beside them.
+fn placed<'a>(
+    given: &'a [NamedText<'a>],
+    new: &[(&String, BTreeSet<&String>)],
+    look: &Look,
+    asked: &str,
+) -> BTreeMap<&'a str, String> {
     let mut out: BTreeMap<&str, String> = BTreeMap::new();
-    for NamedText { path, text, is_own, names } in &given {
+    for NamedText { path, text, is_own, names } in given {
         // A program's beginning behind its file is an example.
         if !*is_own && out.contains_key(path.as_str()) && names.len() == 1 && names.contains("main") {
             continue;
@@ -86,7 +109,7 @@ pub(super) fn files(text: &str, truncated: bool, look: &Look, asked: &str) -> Ve
             out.insert(path, content);
         }
     }
-    out.into_iter().map(|(path, content)| NewFile::new(path, content)).collect()
+    out
 }
 
 /// The text that a block gives for a file.

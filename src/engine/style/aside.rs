@@ -28,16 +28,16 @@ pub(super) fn without_example<'a>(text: &'a str, base: &str) -> &'a str {
             ["example", "usage", "sample usage", "test the", "test case"].iter().any(|it| words.starts_with(it));
         begins && (line.starts_with("# ") || line.starts_with("// "))
     };
-    let is_code = |line: &str| {
-        let is_variable = ["const ", "let ", "var "].iter().any(|word| line.starts_with(word));
-        indent(line) == Some(0) && !is_variable && named(line).is_some()
-    };
+    let is_named = |line: &str| indent(line) == Some(0) && named(line).is_some();
+    // An import alone is no code that an example could follow.
+    let is_code = |line: &str| is_named(line) && !line.contains("require(");
+    let is_variable = |line: &str| ["const ", "let ", "var "].iter().any(|word| line.starts_with(word));
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         if says(line) && !base.lines().any(|known| known.trim_end() == line.trim_end()) {
             let (head, tail) = text.split_at(at);
             let is_end = head.lines().any(is_code)
-                && !tail.lines().any(is_code)
+                && !tail.lines().any(|line| is_named(line) && !is_variable(line))
                 && top_level(tail).is_disjoint(&top_level(base));
             return if is_end { head } else { text };
         }
