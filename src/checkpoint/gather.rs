@@ -356,10 +356,14 @@ fn verdict(verdict: &Verdict) -> VerdictView {
 fn second_look(view: &mut CheckpointView, window: &[Event], n: u32) {
     let of_this = |event: &&Event| matches!(event, Event::SecondLooked { n: of, .. } | Event::SecondLookStarted { n: of, .. } if *of == n);
     let Some(newest) = window.iter().rev().find(of_this) else { return };
-    let Event::SecondLooked { text, usage, model, .. } = newest else {
+    let Event::SecondLooked { usage, .. } = newest else {
         view.no_second_look = Some(("its answer was lost, or took too long".to_owned(), String::new()));
         return;
     };
+    // Where no model of the list answered, the first one is named.
+    let first = window.iter().find(|event| matches!(event, Event::SecondLooked { n: of, .. } if *of == n));
+    let shown = if usage.total() == 0 { first.unwrap_or(newest) } else { newest };
+    let Event::SecondLooked { text, usage, model, .. } = shown else { return };
     // The host's own words have no tokens; earlier versions stored none of them.
     let why = match (text.trim(), usage.total()) {
         ("", 0) => "it could not be asked",

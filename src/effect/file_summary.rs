@@ -2,12 +2,13 @@
 //! it takes; each part's summary is in the log, so that an interrupted one does not pay for it again.
 
 use super::act::{Actions, outcome};
+use super::configured_model::ConfiguredModel;
 use super::summarizer::{Question, SummaryOutcome};
 use crate::engine::reading::{self, Next, Reading};
 use crate::redact::redacted;
 use crate::thread::Feed;
 use crate::trouble::Trouble;
-use domain::{Event, Input, Outcome, OutcomeStatus, SummaryOf, Task, Trust};
+use domain::{Event, Input, ModelSummary, Outcome, OutcomeStatus, SummaryOf, Task, Trust};
 use protocol::runner::Status;
 
 /// The most characters kept of one part's summary.
@@ -16,8 +17,8 @@ const NO_ROOM: &str = "the next part does not fit into the model, or into what t
 
 /// Result of one step of a reading.
 enum StepResult {
-    /// The task, with one more summary in its log.
-    Continue(Box<Task>),
+    /// The task, with one more summary in its log, and the place in the list of the model that is asked next.
+    Continue(Box<Task>, usize),
     /// The reading is over; with the reason if the end of the file was not reached.
     End(Option<String>),
     /// The file has no lines to show; with the outcome of reading it.
@@ -33,11 +34,11 @@ impl Actions {
         (path, from): (&str, u64),
         (tries, feed): (i64, &dyn Feed),
     ) -> Result<Input, Trouble> {
-        let mut now = task.clone();
+        let (mut now, mut begin) = (task.clone(), 0);
         let (why, log) = loop {
             let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
-            match self.step(&now, number, (path, from), &log, (tries, feed)).await? {
-                StepResult::Continue(task) => now = *task,
+            match self.step(&now, (number, begin), (path, from), &log, (tries, feed)).await? {
+                StepResult::Continue(task, at) => (now, begin) = (*task, at),
                 StepResult::End(why) => break (why, log),
                 StepResult::Unread(outcome) => return Ok(Input::ActionEnded { number, outcome }),
             }
@@ -62,10 +63,11 @@ impl Actions {
         Ok(Input::ActionEnded { number, outcome })
     }
 
+    /// The next step. The model at the place `begin` of the list answered last; those before it did not.
     async fn step(
         &self,
         task: &Task,
-        number: u32,
+        (number, begin): (u32, usize),
         (path, from): (&str, u64),
         log: &[Event],
         (tries, feed): (i64, &dyn Feed),
@@ -75,10 +77,11 @@ impl Actions {
             return Ok(StepResult::End(Some("a call to the model gave nothing, or too many were made".to_owned())));
         }
         let configured = self.summarizer.of(task)?;
-        let (config, model) = (&configured.engine, configured.model.as_ref());
-        let (of, ready) = match reading.next(number, from, reading::at_once(model)) {
+        // The parts' lengths are the first model's, whoever tells them, so that a reading is one.
+        let model = configured.model.as_ref();
+        let (of, lines, parts) = match reading.next(number, from, reading::at_once(model)) {
             Next::End => return Ok(StepResult::End(rest(&reading, number, model))),
-            Next::Join { of, parts } => (of, reading::joined(task, of, &parts, config, model)),
+            Next::Join { of, parts } => (of, None, parts),
             Next::Read { from } => {
                 let cap = u64::try_from(reading::at_once(model)).unwrap_or(u64::MAX);
                 let part = self.sandboxes.looks.lines(task.id.0, path, from, cap).await?;
@@ -86,13 +89,24 @@ impl Actions {
                     return Ok(StepResult::Unread(outcome(part)));
                 };
                 let of = SummaryOf::Lines { number, level: 0, from, to, total };
-                (of, reading::lines(task, of, &redacted(lines).0, config, model))
+                (of, Some(redacted(lines).0.into_owned()), Vec::new())
             }
         };
-        let Some(ready) = ready else { return Ok(StepResult::End(Some(NO_ROOM.to_owned()))) };
-        let question = Question { of, trust: Trust::None, ready, configured, most: MOST };
-        Ok(match self.summarizer.ask(task, question, (tries, feed), |summary| summary).await? {
-            SummaryOutcome::Stored(now) => StepResult::Continue(now),
+        let models = configured.each();
+        let question = Question {
+            of,
+            trust: Trust::None,
+            models: models.get(begin..).unwrap_or(&models),
+            call: &|now: &Task, it: &ConfiguredModel| match &lines {
+                Some(lines) => reading::lines(now, of, lines, &it.engine, it.model.as_ref()),
+                None => reading::joined(now, of, &parts, &it.engine, it.model.as_ref()),
+            },
+            keeps: &|summary: ModelSummary| summary,
+            most: MOST,
+        };
+        Ok(match self.summarizer.ask(task, question, (tries, feed)).await? {
+            SummaryOutcome::Stored(now, at) => StepResult::Continue(now, begin + at),
+            SummaryOutcome::NoRoom => StepResult::End(Some(NO_ROOM.to_owned())),
             SummaryOutcome::None(why) => StepResult::End(Some(why)),
         })
     }

@@ -8,6 +8,7 @@ mod act;
 mod action_log;
 mod adopt;
 mod artifacts;
+mod ask_models;
 mod attachment;
 mod base;
 mod brief;

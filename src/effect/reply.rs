@@ -1,26 +1,25 @@
-//! Answers a person's question about a task with its model, from the log and the last commit. Part of posting the answer: the model is
-//! asked at most twice per question, the worst case is charged first, and the answer is in the log before it is posted. The model has no
-//! tools here and decides nothing. Tests: `tests/stories/questions.rs`.
+//! Answers a person's question about a task with its model or that one's fallbacks, from the log and the last commit. Part of posting the
+//! answer: at most two calls per question may lose their answers, the worst case is charged first, and the answer is in the log before it is
+//! posted. The model has no tools here and decides nothing. Tests: `tests/stories/questions.rs`, `tests/stories/fallbacks.rs`.
 
+use super::ask_models::{Inquired, Inquiry, ModelAsker};
 use super::configured_model::{ConfiguredModel, ConfiguredModels};
 use super::money::SpendingLimits;
 use super::repository::Repositories;
 use crate::engine::{self, Question, Ready, TurnAnswer, TurnError};
-use crate::llm::Silent;
-use crate::llm::retry::Patience;
 use crate::message;
 use crate::store::{EffectRow, Store};
 use crate::text::{cut, redacted};
 use crate::thread::Feed;
 use crate::trouble::Trouble;
-use domain::{Event, Input, Reply, Task, Usage};
+use domain::{Event, Input, Reply, Task, TaskId, Usage};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio_util::sync::CancellationToken;
 
-/// Time limit of the call, because other comments of this task wait behind it.
+/// Time limit of the calls, because other comments of this task wait behind it.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// The most calls for one question.
+/// The most calls for one question whose answers were lost.
 const MOST_CALLS: usize = 2;
 /// The most questions per task that are answered.
 const MOST_QUESTIONS: usize = 50;
@@ -36,6 +35,7 @@ const MOST_CANDIDATES: usize = 5;
 /// The most words of a question that are told to be the names of several files.
 const MOST_UNCLEAR: usize = 2;
 const OVER: &str = "the task is over";
+const NOT_ASKED: &str = "the model could not be asked";
 const TOO_LITTLE: &str = "what the task may still use does not suffice for a call (`/cost` says what is left, `/budget …` grants more), or \
                           the model holds too little";
 
@@ -58,51 +58,47 @@ impl Replies {
         (number, login, question): (i64, &str, &str),
         feed: &dyn Feed,
     ) -> Result<String, Trouble> {
-        let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
-        if let Some(text) = log.iter().find_map(|event| stored_answer(event, number, login)) {
+        let log = self.log(task).await?;
+        if let Some(text) = stored_answer(&log, number, login) {
             return Ok(text);
         }
         if let Some(why) = self.bar(task, &log, number) {
             return Ok(message::unanswered(login, why));
         }
-        let configured = self.models.of(task);
         let (files, paths) = self.files(task, question).await;
-        let asked = Question { login, words: question, files: &files, paths: &paths };
-        let Some(ready) = engine::reply(task, &log, &asked, &configured.engine, configured.model.as_ref()) else {
-            return Ok(message::unanswered(login, TOO_LITTLE));
+        let asked = QuestionAsked {
+            task: task.id,
+            number,
+            call: u32::try_from(calls(&log)).unwrap_or(u32::MAX).saturating_add(1),
+            question: Question { login, words: question, files: &files, paths: &paths },
+            log: &log,
+            epoch: self.epoch,
+            tries: row.tries,
         };
-        let call = u32::try_from(calls(&log, None)).unwrap_or(u32::MAX).saturating_add(1);
-        let key = |what: &str| format!("reply:{what}:{}:{number}:{}:{}", task.id, self.epoch, row.tries);
-        let _paid = self.spending_limits.paid.one();
-        {
-            let _one = self.spending_limits.spending.lock().await;
-            if self.spending_limits.spent(task, ready.worst_micro_usd).await?.is_some() {
-                return Ok(message::unanswered(login, "the day's money is used up"));
+        let asker = ModelAsker { spending_limits: &self.spending_limits, feed };
+        Ok(match asker.ask(task, &self.models.of(task).each(), &asked).await? {
+            Inquired::Answered(..) | Inquired::Refused(_) => {
+                let stored = stored_answer(&self.log(task).await?, number, login);
+                stored.unwrap_or_else(|| message::unanswered(login, NOT_ASKED))
             }
-            let starting = Input::ReplyStarting { number, call, worst_micro_usd: ready.worst_micro_usd };
-            if feed.feed(task.id, &key("asks"), starting).await?.is_none_or(|now| now.state.ended()) {
-                return Ok(message::unanswered(login, OVER));
-            }
-        }
-        match answered(configured, &ready, number).await {
-            None => Ok(message::unanswered(login, "the model did not answer in time")),
-            Some(TurnAnswer { text, usage, micro_usd, model, .. }) => {
-                let text = redacted(cut(&text, LONGEST).0).0.into_owned();
-                let said = worded(login, &model, &text);
-                let replied = Input::Replied { number, call, text, usage, micro_usd, model };
-                feed.feed(task.id, &key("said"), replied).await?;
-                Ok(said)
-            }
-        }
+            Inquired::Lost => message::unanswered(login, "the model did not answer in time"),
+            Inquired::Unfit(why) => message::unanswered(login, &why),
+            Inquired::Spent(_) => message::unanswered(login, "the day's money is used up"),
+            Inquired::Stopped => message::unanswered(login, OVER),
+        })
+    }
+
+    async fn log(&self, task: &Task) -> Result<Vec<Event>, Trouble> {
+        Ok(self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect())
     }
 
     /// Why no model is asked, if so.
     fn bar(&self, task: &Task, log: &[Event], number: i64) -> Option<&'static str> {
         if task.state.ended() {
             Some(OVER)
-        } else if calls(log, Some(number)) >= MOST_CALLS {
+        } else if lost(log, number) >= MOST_CALLS {
             Some("the answers of two calls to the model were lost")
-        } else if calls(log, None) >= MOST_QUESTIONS {
+        } else if questions(log) >= MOST_QUESTIONS {
             Some("this task has answered 50 questions already")
         } else if self.models.there(task).is_err() {
             Some("the model that was named for this task can't be asked any more; name another with `/model`")
@@ -178,45 +174,89 @@ fn candidates<'a>(names: &'a [String], word: &str) -> Vec<&'a str> {
     names.iter().map(String::as_str).filter(ends).collect()
 }
 
-/// The model's answer; empty text if the call failed without cost, none if it may have cost something.
-async fn answered(configured: &ConfiguredModel, ready: &Ready, number: i64) -> Option<TurnAnswer> {
-    let (patience, cancel) = (Patience::default(), CancellationToken::new());
-    let asking = engine::converse(configured.model.as_ref(), ready, &Silent, &patience, &cancel);
-    let answer = tokio::time::timeout(PATIENCE, asking).await.unwrap_or(Err(TurnError::Cancelled));
-    answer
-        .or_else(|error| {
-            tracing::warn!(number, %error, "a question is not answered");
-            let nothing = TurnAnswer {
-                turn: ready.turn,
-                text: String::new(),
-                calls: Vec::new(),
-                usage: Usage::default(),
-                micro_usd: 0,
-                duration_ms: 0,
-                model: configured.model.label(),
-                vendor: None,
-            };
-            if error.may_cost() { Err(error) } else { Ok(nothing) }
-        })
-        .ok()
+/// One person's question, put to a model.
+struct QuestionAsked<'a> {
+    task: TaskId,
+    number: i64,
+    /// Number of the first call for it.
+    call: u32,
+    question: Question<'a>,
+    log: &'a [Event],
+    epoch: i64,
+    tries: i64,
 }
 
-/// Number of calls for questions so far; with a number, for that question alone.
-fn calls(log: &[Event], of: Option<i64>) -> usize {
-    let is_one = |event: &&Event| matches!(event, Event::ReplyStarted { number, .. } if of.is_none_or(|wanted| wanted == *number));
-    log.iter().filter(is_one).count()
+impl QuestionAsked<'_> {
+    fn replied(&self, before: u32, text: String, (usage, micro_usd): (Usage, u64), model: String) -> Input {
+        Input::Replied { number: self.number, call: self.call.saturating_add(before), text, usage, micro_usd, model }
+    }
 }
 
-fn stored_answer(event: &Event, of: i64, login: &str) -> Option<String> {
-    match event {
-        Event::Replied(Reply { number, text, model, .. }) if *number == of => Some(worded(login, model, text)),
+impl Inquiry for QuestionAsked<'_> {
+    fn limit(&self) -> Duration {
+        PATIENCE
+    }
+
+    fn key(&self, what: &str) -> String {
+        format!("reply:{what}:{}:{}:{}:{}", self.task, self.number, self.epoch, self.tries)
+    }
+
+    fn ready(&self, task: &Task, configured: &ConfiguredModel) -> Result<Ready, String> {
+        engine::reply(task, self.log, &self.question, &configured.engine, configured.model.as_ref())
+            .ok_or_else(|| TOO_LITTLE.to_owned())
+    }
+
+    fn starting(&self, before: u32, worst_micro_usd: u64) -> Input {
+        Input::ReplyStarting { number: self.number, call: self.call.saturating_add(before), worst_micro_usd }
+    }
+
+    fn is_open(&self, task: &Task) -> bool {
+        !task.state.ended()
+    }
+
+    fn answered(&self, before: u32, answer: TurnAnswer) -> Input {
+        let text = redacted(cut(&answer.text, LONGEST).0).0.into_owned();
+        self.replied(before, text, (answer.usage, answer.micro_usd), answer.model)
+    }
+
+    fn refused(&self, before: u32, _error: &TurnError, label: String) -> Input {
+        self.replied(before, String::new(), (Usage::default(), 0), label)
+    }
+}
+
+/// Number of calls for questions so far.
+fn calls(log: &[Event]) -> usize {
+    log.iter().filter(|event| matches!(event, Event::ReplyStarted { .. })).count()
+}
+
+/// Number of questions so far for which a model was called.
+fn questions(log: &[Event]) -> usize {
+    let number = |event: &Event| if let Event::ReplyStarted { number, .. } = event { Some(*number) } else { None };
+    log.iter().filter_map(number).collect::<BTreeSet<i64>>().len()
+}
+
+/// Number of calls for this question whose answers were lost.
+fn lost(log: &[Event], of: i64) -> usize {
+    let begun = log.iter().filter(|it| matches!(it, Event::ReplyStarted { number, .. } if *number == of)).count();
+    let ended = log.iter().filter(|it| matches!(it, Event::Replied(Reply { number, .. }) if *number == of)).count();
+    begun.saturating_sub(ended)
+}
+
+/// The stored answer to the question; none if another model was asked behind it.
+fn stored_answer(log: &[Event], of: i64, login: &str) -> Option<String> {
+    let newest = log.iter().rev().find(|event| match event {
+        Event::ReplyStarted { number, .. } | Event::Replied(Reply { number, .. }) => *number == of,
+        _ => false,
+    });
+    match newest? {
+        Event::Replied(Reply { text, model, .. }) => Some(worded(login, model, text)),
         _ => None,
     }
 }
 
 fn worded(login: &str, model: &str, text: &str) -> String {
     match text.trim() {
-        "" => message::unanswered(login, "the model could not be asked"),
+        "" => message::unanswered(login, NOT_ASKED),
         text => message::replied(login, model, text),
     }
 }

@@ -1,24 +1,22 @@
-//! A second model reads a checkpoint's changes before its review is posted, if the configuration names a reviewer. It is asked at most
-//! twice per checkpoint, and no failure holds the review back. Its worst case is charged first, as for every call.
+//! A second model reads a checkpoint's changes before its review is posted, if the configuration names a reviewer. Its fallbacks are asked
+//! where it does not answer. At most two calls per checkpoint may lose their answers, and no failure holds the review back.
 
+use super::ask_models::{Inquired, Inquiry, ModelAsker};
 use super::configured_model::{ConfiguredModel, ConfiguredModels};
 use super::money::SpendingLimits;
 use crate::checkpoint::view::CheckpointView;
-use crate::engine::{self, Change, Ready, TurnError};
-use crate::llm::Silent;
-use crate::llm::retry::Patience;
+use crate::engine::{self, Change, Ready, TurnAnswer, TurnError};
 use crate::redact;
 use crate::store::{EffectRow, Store};
 use crate::thread::Feed;
 use crate::trouble::Trouble;
-use domain::{Event, Failure, Input, Task, Usage};
+use domain::{Event, Failure, Input, Task, TaskId, Usage};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio_util::sync::CancellationToken;
 
-/// Time limit of the call.
+/// Time limit of the calls.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// The most calls for one checkpoint.
+/// The most calls for one checkpoint whose answers were lost.
 const MOST_CALLS: usize = 2;
 /// The most characters kept of an answer.
 const LONGEST: usize = 6_000;
@@ -50,61 +48,74 @@ impl SecondLook {
             _ => None,
         };
         let asked: Vec<bool> = log.iter().filter_map(|(_, event)| of_this(event)).collect();
-        if asked.contains(&true) || asked.len() >= MOST_CALLS {
+        let ended = asked.iter().filter(|answered| **answered).count();
+        // A refusal behind which another model was asked is not the end.
+        if asked.last() == Some(&true) || asked.len().saturating_sub(2 * ended) >= MOST_CALLS {
             return Ok(false);
         }
         let diff: String = view.diff.iter().map(|part| format!("{}\n", part.text)).collect();
         let change = Change { summary: &view.summary, diff: &diff };
-        let key = |what: &str| format!("look:{what}:{}:{n}:{}:{}", task.id, self.epoch, row.tries);
-        let label = || reviewer.model.label();
-        let ready = match engine::second_look(task, &change, &reviewer.engine, reviewer.model.as_ref()) {
-            Ok(ready) => ready,
-            // The charge of an earlier try stays.
-            Err(_) if !asked.is_empty() => return Ok(false),
-            Err(why) => {
-                feed.feed(task.id, &key("none"), none(n, why, label())).await?;
-                return Ok(true);
-            }
-        };
-        let _paid = self.spending_limits.paid.one();
-        {
-            let _one = self.spending_limits.spending.lock().await;
-            if let Some(reason) = self.spending_limits.spent(task, ready.worst_micro_usd).await? {
-                if !asked.is_empty() {
-                    return Ok(false);
-                }
-                feed.feed(task.id, &key("none"), none(n, crate::message::paused(&reason), label())).await?;
-                return Ok(true);
-            }
-            let starting = Input::SecondLookStarting { n, worst_micro_usd: ready.worst_micro_usd };
+        let look = Look { task: task.id, n, change, epoch: self.epoch, tries: row.tries };
+        let asker = ModelAsker { spending_limits: &self.spending_limits, feed };
+        let why = match asker.ask(task, &reviewer.each(), &look).await? {
+            Inquired::Answered(..) | Inquired::Refused(_) | Inquired::Lost => return Ok(true),
             // Paused meanwhile: the resume asks again.
-            if feed.feed(task.id, &key("asks"), starting).await?.is_none_or(|now| !now.state.busy()) {
-                return Ok(false);
-            }
+            Inquired::Stopped => return Ok(false),
+            Inquired::Unfit(why) => why,
+            Inquired::Spent(reason) => crate::message::paused(&reason),
+        };
+        // The charge of an earlier try stays.
+        if !asked.is_empty() {
+            return Ok(false);
         }
-        let Some(said) = answered(reviewer, &ready, n).await else { return Ok(true) };
-        feed.feed(task.id, &key("said"), said).await?;
+        feed.feed(task.id, &look.key("none"), none(n, why, reviewer.model.label())).await?;
         Ok(true)
     }
 }
 
-/// The reviewer's answer; none if the call may have been charged without one: its charge stays, and the log shows no answer.
-async fn answered(reviewer: &ConfiguredModel, ready: &Ready, n: u32) -> Option<Input> {
-    let (patience, cancel) = (Patience::default(), CancellationToken::new());
-    let call = engine::converse(reviewer.model.as_ref(), ready, &Silent, &patience, &cancel);
-    match tokio::time::timeout(PATIENCE, call).await.unwrap_or(Err(TurnError::Cancelled)) {
-        Ok(answer) => Some(Input::SecondLooked {
-            n,
+/// The question about one checkpoint.
+struct Look<'a> {
+    task: TaskId,
+    n: u32,
+    change: Change<'a>,
+    epoch: i64,
+    tries: i64,
+}
+
+impl Inquiry for Look<'_> {
+    fn limit(&self) -> Duration {
+        PATIENCE
+    }
+
+    fn key(&self, what: &str) -> String {
+        format!("look:{what}:{}:{}:{}:{}", self.task, self.n, self.epoch, self.tries)
+    }
+
+    fn ready(&self, task: &Task, configured: &ConfiguredModel) -> Result<Ready, String> {
+        engine::second_look(task, &self.change, &configured.engine, configured.model.as_ref())
+    }
+
+    fn starting(&self, _before: u32, worst_micro_usd: u64) -> Input {
+        Input::SecondLookStarting { n: self.n, worst_micro_usd }
+    }
+
+    fn is_open(&self, task: &Task) -> bool {
+        task.state.busy()
+    }
+
+    fn answered(&self, _before: u32, answer: TurnAnswer) -> Input {
+        Input::SecondLooked {
+            n: self.n,
             text: redact::in_words(crate::text::cut(&answer.text, LONGEST).0),
             usage: answer.usage,
             micro_usd: answer.micro_usd,
             duration_ms: answer.duration_ms,
             model: answer.model,
-        }),
-        Err(error) => {
-            tracing::warn!(n, %error, "no second look");
-            (!error.may_cost()).then(|| none(n, redact::in_words(&words_of(&error)), reviewer.model.label()))
         }
+    }
+
+    fn refused(&self, _before: u32, error: &TurnError, label: String) -> Input {
+        none(self.n, redact::in_words(&words_of(error)), label)
     }
 }
 

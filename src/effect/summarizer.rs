@@ -1,23 +1,21 @@
-//! Has a model summarize older turns of a conversation, or a part of a file. The worst case is charged first, as for every call, and the
-//! answer is an event; any failure ends the wait.
+//! Has a model, or its fallbacks, summarize older turns of a conversation, or a part of a file. The worst case is charged first, as for every
+//! call, and the answer is an event; any failure ends the wait.
 
+use super::ask_models::{Inquired, Inquiry, ModelAsker};
 use super::configured_model::{ConfiguredModel, ConfiguredModels};
 use super::money::SpendingLimits;
 use crate::engine::style::Style;
-use crate::engine::{self, Ready, TurnError, summarize};
-use crate::llm::Silent;
-use crate::llm::retry::Patience;
+use crate::engine::{Ready, TurnAnswer, TurnError, summarize};
 use crate::redact;
 use crate::store::Store;
 use crate::text::cut;
 use crate::thread::Feed;
 use crate::trouble::Trouble;
-use domain::{Event, Input, ModelSummary, State, SummaryOf, Task, Trust, Usage};
+use domain::{Event, Input, ModelSummary, State, SummaryOf, Task, TaskId, Trust, Usage};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio_util::sync::CancellationToken;
 
-/// Time limit of the call.
+/// Time limit of the calls.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// The most characters kept of an answer.
 const LONGEST: usize = 8_000;
@@ -36,16 +34,22 @@ pub(super) struct Question<'a> {
     pub of: SummaryOf,
     /// The lowest trust of the texts that are shown.
     pub trust: Trust,
-    pub ready: Ready,
-    pub configured: &'a ConfiguredModel,
+    /// Asked in this order until one answers.
+    pub models: &'a [&'a ConfiguredModel],
+    /// The call to one of them; none if it does not fit.
+    pub call: &'a (dyn Fn(&Task, &ConfiguredModel) -> Option<Ready> + Sync),
+    /// What is stored of an answer.
+    pub keeps: &'a (dyn Fn(ModelSummary) -> ModelSummary + Sync),
     /// The most characters kept of the answer.
     pub most: usize,
 }
 
 /// Result of a request.
 pub(super) enum SummaryOutcome {
-    /// The task with the answer in its log; the answer may be empty.
-    Stored(Box<Task>),
+    /// The task with the answer in its log, and the place in the list of the model that gave it; the answer may be empty.
+    Stored(Box<Task>, usize),
+    /// The call does not fit into the first model, or into what the task may still spend.
+    NoRoom,
     /// There is no answer; with the reason for people and models. The log may say that a call was made.
     None(String),
 }
@@ -74,67 +78,101 @@ impl Summarizer {
     ) -> Result<Option<Vec<Event>>, Trouble> {
         let Some(configured) = self.models.summarizer(task) else { return Ok(None) };
         let Some(of @ SummaryOf::Turns { upto, .. }) = summarize::due(task, log) else { return Ok(None) };
-        let ready = summarize::turns(task, log, upto, &worker.engine, &configured.engine, configured.model.as_ref());
-        let Some((ready, trust)) = ready else {
+        let call = |now: &Task, it: &ConfiguredModel| {
+            summarize::turns(now, log, upto, &worker.engine, &it.engine, it.model.as_ref())
+        };
+        let Some((_, trust)) = call(task, configured) else {
             tracing::info!(task = %task.id, upto, "no summary: it does not fit into the model or the budget");
             return Ok(None);
         };
         let context_tokens = worker.model.context_tokens();
-        let fitting = |summary| summarize::fitting(task, log, style, &worker.engine, context_tokens, summary);
-        let question = Question { of, trust, ready, configured, most: worker.engine.summary_chars };
-        self.ask(task, question, (tries, feed), fitting).await?;
+        let question = Question {
+            of,
+            trust,
+            models: &configured.each(),
+            call: &|now: &Task, it: &ConfiguredModel| call(now, it).map(|(ready, _)| ready),
+            keeps: &|summary: ModelSummary| {
+                summarize::fitting(task, log, style, &worker.engine, context_tokens, summary)
+            },
+            most: worker.engine.summary_chars,
+        };
+        self.ask(task, question, (tries, feed)).await?;
         let log = self.store.log(task.id).await?;
         Ok(Some(log.into_iter().map(|(_, event)| event).collect()))
     }
 
-    /// Asks, and stores what `keeps` makes of the answer.
+    /// Asks, and stores what the question keeps of the answer.
     pub(super) async fn ask(
         &self,
         task: &Task,
         question: Question<'_>,
         (tries, feed): (i64, &dyn Feed),
-        keeps: impl FnOnce(ModelSummary) -> ModelSummary,
     ) -> Result<SummaryOutcome, Trouble> {
-        let Question { of, trust, ready, configured, most } = question;
-        let key = |what: &str| format!("summary:{what}:{}:{}:{}:{tries}", task.id, name(&of), self.epoch);
-        let _paid = self.spending_limits.paid.one();
-        {
-            let _one = self.spending_limits.spending.lock().await;
-            if self.spending_limits.spent(task, ready.worst_micro_usd).await?.is_some() {
-                return Ok(SummaryOutcome::None("what may be spent in a day is spent".to_owned()));
+        const STOPPED: &str = "the work was stopped meanwhile";
+        let models = question.models;
+        let request = SummaryRequest { task: task.id, question, epoch: self.epoch, tries };
+        let asker = ModelAsker { spending_limits: &self.spending_limits, feed };
+        Ok(match asker.ask(task, models, &request).await? {
+            Inquired::Answered(at, Some(now)) => SummaryOutcome::Stored(now, at),
+            Inquired::Refused(Some(now)) => SummaryOutcome::Stored(now, 0),
+            Inquired::Answered(_, None) | Inquired::Refused(None) | Inquired::Stopped => {
+                SummaryOutcome::None(STOPPED.to_owned())
             }
-            let starting = Input::SummaryStarting { of, worst_micro_usd: ready.worst_micro_usd };
-            match feed.feed(task.id, &key("asks"), starting).await? {
-                Some(now) if now.state == State::Running => {}
-                _ => return Ok(SummaryOutcome::None("the work was stopped meanwhile".to_owned())),
-            }
-        }
-        let (patience, cancel) = (Patience::default(), CancellationToken::new());
-        let call = engine::converse(configured.model.as_ref(), &ready, &Silent, &patience, &cancel);
-        let answer = tokio::time::timeout(PATIENCE, call).await.unwrap_or(Err(TurnError::Cancelled));
-        let summary = match answer {
-            Ok(answer) => ModelSummary {
-                of,
-                text: redact::without(cut(answer.text.trim(), most.min(LONGEST)).0.to_owned()),
-                trust,
-                usage: answer.usage,
-                micro_usd: answer.micro_usd,
-                duration_ms: answer.duration_ms,
-                model: answer.model,
-            },
-            Err(error) => {
-                tracing::warn!(task = %task.id, ?of, %error, "no summary");
-                if error.may_cost() {
-                    return Ok(SummaryOutcome::None("the model's answer was lost".to_owned()));
-                }
-                let (text, usage, model) = (String::new(), Usage::default(), configured.model.label());
-                ModelSummary { of, text, trust, usage, micro_usd: 0, duration_ms: 0, model }
-            }
+            Inquired::Lost => SummaryOutcome::None("the model's answer was lost".to_owned()),
+            Inquired::Unfit(_) => SummaryOutcome::NoRoom,
+            Inquired::Spent(_) => SummaryOutcome::None("what may be spent in a day is spent".to_owned()),
+        })
+    }
+}
+
+/// A question with the keys of its inputs.
+struct SummaryRequest<'a> {
+    task: TaskId,
+    question: Question<'a>,
+    epoch: i64,
+    tries: i64,
+}
+
+impl Inquiry for SummaryRequest<'_> {
+    fn limit(&self) -> Duration {
+        PATIENCE
+    }
+
+    fn key(&self, what: &str) -> String {
+        format!("summary:{what}:{}:{}:{}:{}", self.task, name(&self.question.of), self.epoch, self.tries)
+    }
+
+    fn ready(&self, task: &Task, configured: &ConfiguredModel) -> Result<Ready, String> {
+        (self.question.call)(task, configured).ok_or_else(|| "it does not fit".to_owned())
+    }
+
+    fn starting(&self, _before: u32, worst_micro_usd: u64) -> Input {
+        Input::SummaryStarting { of: self.question.of, worst_micro_usd }
+    }
+
+    fn is_open(&self, task: &Task) -> bool {
+        task.state == State::Running
+    }
+
+    fn answered(&self, _before: u32, answer: TurnAnswer) -> Input {
+        let Question { of, trust, keeps, most, .. } = &self.question;
+        let summary = ModelSummary {
+            of: *of,
+            text: redact::without(cut(answer.text.trim(), (*most).min(LONGEST)).0.to_owned()),
+            trust: *trust,
+            usage: answer.usage,
+            micro_usd: answer.micro_usd,
+            duration_ms: answer.duration_ms,
+            model: answer.model,
         };
-        match feed.feed(task.id, &key("said"), Input::Summarised { summary: Box::new(keeps(summary)) }).await? {
-            Some(now) => Ok(SummaryOutcome::Stored(Box::new(now))),
-            None => Ok(SummaryOutcome::None("the work was stopped meanwhile".to_owned())),
-        }
+        Input::Summarised { summary: Box::new(keeps(summary)) }
+    }
+
+    fn refused(&self, _before: u32, _error: &TurnError, model: String) -> Input {
+        let Question { of, trust, .. } = &self.question;
+        let (text, usage) = (String::new(), Usage::default());
+        let summary = ModelSummary { of: *of, text, trust: *trust, usage, micro_usd: 0, duration_ms: 0, model };
+        Input::Summarised { summary: Box::new(summary) }
     }
 }
 

@@ -63,12 +63,22 @@ impl<'a> Reading<'a> {
         let mut all = Reading::default();
         for event in log {
             match event {
-                Event::SummaryStarted { of, .. } if its(of) => all.calls += 1,
+                Event::SummaryStarted { of, .. } if its(of) => all.begin(*of),
                 Event::Summarised { summary } if its(&summary.of) => all.done.push(summary),
                 _ => {}
             }
         }
         all
+    }
+
+    /// Counts a call, in place of a refusal of the same if that was the newest: then the next model of a list is asked.
+    fn begin(&mut self, of: SummaryOf) {
+        let refused = |last: &&ModelSummary| last.of == of && last.text.is_empty() && last.usage.total() == 0;
+        if self.done.last().is_some_and(refused) {
+            self.done.pop();
+        } else {
+            self.calls += 1;
+        }
     }
 
     /// Whether the reading ends with what it has, because a call gave no answer or the limit of calls is reached.
@@ -271,6 +281,22 @@ mod tests {
         let (result, to) = Reading::of(&log, 3).result(3, 100).unwrap();
         assert!(to == 50 && result.starts_with("told in short by the model m: lines 1 to 50 of 50\n"), "{result}");
         assert!(result.contains("all together:\n") && result.contains("\nlines 41 to 50:\n"), "{result}");
+    }
+
+    #[test]
+    fn a_refusal_ends_a_reading_unless_the_next_model_is_asked_behind_it() {
+        let started = |to| {
+            let of = SummaryOf::Lines { number: 3, level: 0, from: 1, to, total: 90 };
+            Event::SummaryStarted { of, worst_micro_usd: 1 }
+        };
+        let mut log = vec![started(10), summarised(0, 1, 10, 90, "")];
+        assert!(Reading::of(&log, 3).is_over());
+        log.push(started(10));
+        assert!(!Reading::of(&log, 3).is_over() && Reading::of(&log, 3).cost().0 == 1, "one call that may cost");
+        log.push(summarised(0, 1, 10, 90, "x"));
+        assert_eq!(Reading::of(&log, 3).next(3, 1, 100), Next::Read { from: 11 });
+        log[2] = started(12);
+        assert!(Reading::of(&log, 3).is_over(), "of other lines");
     }
 
     #[test]

@@ -40,6 +40,7 @@ mod delivery;
 mod dependencies;
 mod elsewhere;
 mod entries;
+mod fallbacks;
 mod faults;
 mod files;
 mod ground;

@@ -4,7 +4,7 @@ use crate::world::{REPO, World};
 use caisson::store::CostBy;
 use domain::Event;
 
-const WORKS: &str = r#"
+pub const WORKS: &str = r#"
 name = "the worker"
 [[turn]]
 text = "I compare numbers."
@@ -20,7 +20,7 @@ call = [
 ]
 "#;
 
-const LOOKS: &str = r#"
+pub const LOOKS: &str = r#"
 name = "the reviewer"
 [[turn]]
 expects = ["It compares numbers.", "+def parse(text):", "Versions compare as text"]

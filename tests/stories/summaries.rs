@@ -32,7 +32,7 @@ pub fn script(turns: &[Value], conversations: &[Value]) -> String {
 }
 
 /// Four long answers fill the window, and the fifth action happens in a conversation with a summary of them.
-fn talks(summary: &Value) -> String {
+pub fn talks(summary: &Value) -> String {
     let words = "I think about it. ".repeat(900);
     let turn = |number: u32| json!({ "text": words, "call": [bash(&format!("echo {number} > notes.txt"))] });
     let rest = json!({ "text": "I go on.", "call": [bash("cat notes.txt"), bash("true"), bash("true"), bash("true")] });
@@ -42,7 +42,7 @@ fn talks(summary: &Value) -> String {
     )
 }
 
-fn summaries(log: &[Event]) -> Vec<ModelSummary> {
+pub fn summaries(log: &[Event]) -> Vec<ModelSummary> {
     log.iter()
         .filter_map(|event| if let Event::Summarised { summary } = event { Some((**summary).clone()) } else { None })
         .collect()
@@ -104,7 +104,7 @@ fn reads(window: u32) -> (String, String) {
     (text, model)
 }
 
-fn big() -> String {
+pub fn big() -> String {
     (1..=3000).map(|line| format!("line {line} of a long list\n")).collect()
 }
 
@@ -118,7 +118,7 @@ fn spans(said: &[ModelSummary]) -> Vec<(u32, u64, u64)> {
 }
 
 /// Every line is summarized once, and all of them once more together.
-fn whole(said: &[ModelSummary]) {
+pub fn whole(said: &[ModelSummary]) {
     let spans = spans(said);
     let parts: Vec<_> = spans.iter().filter(|(level, ..)| *level == 0).collect();
     assert!(parts.len() > 3 && parts[0].1 == 1 && parts[parts.len() - 1].2 == 3000, "{spans:?}");
