@@ -56,7 +56,6 @@ done
 kept=$HERE/secrets/gitea-admin
 # Gitea takes a token back for a password alone. That there is none (404) is as good.
 revoke() {
-    local code
     code=$(printf 'user = "admin:%s"\n' "$(cat "$kept")" | compose exec -T -u git gitea curl -sS -o /dev/null -w '%{http_code}' -K - \
         -X DELETE http://127.0.0.1:3000/api/v1/users/admin/tokens/caisson-setup) || true
     case $code in 204 | 404) return 0 ;; esac

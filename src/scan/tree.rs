@@ -109,7 +109,7 @@ async fn keep_added(
         if added.contains_key(&finding.path) {
             continue;
         }
-        if added.len() == COMPARED {
+        if added.len() == COMPARED || tokio::time::Instant::now() >= end {
             scan.cut = true;
             break;
         }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# `make test`: an engine where one is installed, the static programs, the images, then every test of the workspace, and at the end
+# `make test`: an engine where one is installed, the static programs and the images beside the build, then every test of the workspace, and at the end
 # what was skipped and why. An engine that was started here is ended.
 #
 # What the tests of the real parts read: CAISSON_RUNNER and CAISSON_ROUTER (the static programs), CAISSON_REQUIRE=docker,gitea
@@ -27,7 +27,7 @@ others() {
 }
 
 scratch=$(mktemp -d)
-images=
+parts=
 beside=
 shown=
 leave() {
@@ -37,7 +37,7 @@ leave() {
     [ -z "$beside" ] || { kill "$beside" 2>/dev/null; wait "$beside" 2>/dev/null; }
     # What it had said by now: the reason may stand there.
     [ -z "$beside" ] || [ -n "$shown" ] || cat "$scratch/beside"
-    [ -z "$images" ] || { kill "$images" 2>/dev/null || true; wait "$images" 2>/dev/null || true; }
+    [ -z "$parts" ] || { kill "$parts" 2>/dev/null; wait "$parts" 2>/dev/null; cat "$scratch/parts"; }
     [ -z "$DOCKERD_PID" ] || { say "stopping the dockerd started here"; docker_stop; }
     rm -rf "$scratch"
 }
@@ -45,36 +45,44 @@ trap leave EXIT
 trap 'exit 130' INT TERM
 export CAISSON_SKIPS=${CAISSON_SKIPS:-$scratch/skips}
 
-say "the static runner and router"
-programs=$(tests/support/programs.sh)
-export CAISSON_RUNNER=$programs/caisson-runner CAISSON_ROUTER=$programs/caisson-router
-
 say "container engine"
+engine=
 if docker_start "$scratch/dockerd.log" >"$scratch/why" 2>&1; then
     echo "${DOCKERD_PID:+started dockerd (process $DOCKERD_PID); }an engine answers"
-    # They wait for the network and for dpkg, so they are made beside the build of the tests.
-    CAISSON_PROGRAMS=$programs timeout "${CAISSON_IMAGES_TIMEOUT:-900}" compose/images/build.sh sandbox router >"$scratch/images" 2>&1 &
-    images=$!
+    engine=yes
 else
     why=$(tr '\n' ' ' <"$scratch/why")
     echo "none answers: $why"
     printf 'no container engine answers: %s\tmake images\n' "$why" >>"$CAISSON_SKIPS"
 fi
 
-say "build"
+# The static programs are linked on one core, and the images wait for the network and for dpkg: beside the build of the tests.
+parts() {
+    tests/support/programs.sh >"$1/programs" || return
+    [ -z "$2" ] || CAISSON_PROGRAMS=$(cat "$1/programs") timeout "${CAISSON_IMAGES_TIMEOUT:-900}" compose/images/build.sh sandbox router
+}
+export -f parts
+say "build (the static runner and router and the images beside it)"
+# Its own group of processes, which `leave` ends as one.
+timeout 7200 bash -c 'parts "$@"' parts "$scratch" "$engine" >"$scratch/parts" 2>&1 </dev/null &
+parts=$!
 cargo test --locked --workspace --no-run "$@"
-if [ -n "$images" ]; then
-    made=yes
-    wait "$images" || made=
-    images=
-    say "images"
-    cat "$scratch/images"
-    if [ -z "$made" ]; then
-        case ",${CAISSON_REQUIRE:-}," in
-            *,docker,*) echo "CAISSON_REQUIRE lists docker, and the images could not be made" >&2; exit 1 ;;
-        esac
-        printf 'the images could not be made\tmake images\n' >>"$CAISSON_SKIPS"
-    fi
+made=0
+wait "$parts" || made=$?
+parts=
+say "the static runner and router${engine:+, and the images}"
+cat "$scratch/parts"
+if [ ! -s "$scratch/programs" ]; then
+    echo "the static programs could not be built" >&2
+    exit 1
+fi
+programs=$(cat "$scratch/programs")
+export CAISSON_RUNNER=$programs/caisson-runner CAISSON_ROUTER=$programs/caisson-router
+if [ "$made" != 0 ]; then
+    case ",${CAISSON_REQUIRE:-}," in
+        *,docker,*) echo "CAISSON_REQUIRE lists docker, and the images could not be made" >&2; exit 1 ;;
+    esac
+    printf 'the images could not be made\tmake images\n' >>"$CAISSON_SKIPS"
 fi
 
 # Most stories wait for a lease or a retry; with one thread per core half of the processor time was unused.
@@ -91,7 +99,7 @@ if [ $# -gt 0 ]; then
 else
     mapfile -t rest < <(others)
     # Its own group of processes, which `leave` ends as one.
-    RUST_TEST_THREADS=$(nproc) timeout 7200 "${run[@]}" "${waiting[@]/#/--test=}" >"$scratch/beside" 2>&1 </dev/null &
+    RUST_TEST_THREADS=$((RUST_TEST_THREADS > $(nproc) ? $(nproc) : RUST_TEST_THREADS)) timeout 7200 "${run[@]}" "${waiting[@]/#/--test=}" >"$scratch/beside" 2>&1 </dev/null &
     beside=$!
     "${run[@]}" --lib --bins "${rest[@]}" 2>&1 | tee "$scratch/told" || whole $?
     shown=yes
