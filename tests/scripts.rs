@@ -120,17 +120,17 @@ fn make_test_leaves_an_engine_that_answers_alone() {
     assert!(stage.has("tested") && stage.has("up") && !stage.has("started"), "{said}");
 }
 
-/// A run of all has two halves, beside each other, and a failure of either is a failure; what is named runs by itself.
+/// A run of all has three parts, two of them beside each other, and a failure of one is a failure; what is named runs by itself.
 #[test]
-fn make_test_runs_each_program_once_in_two_halves() {
-    const HALVES: &str = r#"[ "$1" = test ] || exit 0
+fn make_test_runs_each_program_once() {
+    const PARTS: &str = r#"[ "$1" = test ] || exit 0
 case "$*" in *--no-run*) exit 0 ;; esac
 echo "$*" >>"$stage/calls"
 case "$*" in *--test=barrier*) echo "test door ... FAILED"; exit 7 ;; esac"#;
     let stage = Stage::new(&[
         ("docker", DOCKER),
         ("dockerd", DOCKERD),
-        ("cargo", HALVES),
+        ("cargo", PARTS),
         ("debootstrap", NO),
         ("mmdebstrap", NO),
     ]);
@@ -144,20 +144,20 @@ case "$*" in *--test=barrier*) echo "test door ... FAILED"; exit 7 ;; esac"#;
     let (all, mut there) = (named.len(), programs_of_tests());
     there.sort();
     there.dedup();
-    assert_eq!((calls.lines().count(), all), (2, there.len()), "{calls}");
+    assert_eq!((calls.lines().count(), all), (3, there.len()), "{calls}");
     assert_eq!(named, there);
     // The addresses of `tests/support/home.rs` are counted within one program, so these may not run beside each other.
-    let waiting = calls.lines().find(|line| line.contains("--test=barrier")).unwrap();
+    let with_home = calls.lines().find(|line| line.contains("--test=setup")).unwrap();
     for name in there {
         let uses = fs::read_to_string(root().join(format!("tests/{name}.rs")))
             .is_ok_and(|text| text.contains("\nmod support;"));
         assert!(
-            !uses || waiting.contains(&format!("--test={name}")),
+            !uses || with_home.contains(&format!("--test={name}")),
             "{name} is not in the list of tests/support/test.sh"
         );
     }
     let (_, said) = stage.run_words(&script, &["-p", "caisson", "--test", "house"], &[]);
-    assert!(stage.read("calls").lines().count() == 3 && !said.contains("beside"), "{said}");
+    assert!(stage.read("calls").lines().count() == 4 && !said.contains("ran beside"), "{said}");
 }
 
 /// The names of the programs of tests of every crate.

@@ -13,16 +13,18 @@ cd "$(dirname "$0")/../.."
 
 say() { printf '\n== %s\n' "$*"; }
 
-# Programs that wait for most of their time, for containers, a forge or a page: they run beside the others, which compute. All that use
-# tests/support/home.rs are among them: the addresses of their networks are counted within one program.
-waiting=(barrier contract dashboard docker eval eval_model lab serve setup trip try_out two_hosts)
+# Programs that wait for most of their time, for containers, a forge or a page, run two at a time, and before the others, which take all of
+# the cores: beside those they took longer than one after the other. All that use tests/support/home.rs are in one list, because the
+# addresses of their networks are counted within one program.
+with_home=(contract dashboard eval eval_model serve setup try_out two_hosts)
+without=(barrier docker lab trip)
 
 # `--test=NAME` for each program of tests that is not among these.
 others() {
     local it
     for it in tests/*.rs tests/*/main.rs */tests/*.rs */tests/*/main.rs; do
         it=$(basename "${it%/main.rs}" .rs)
-        case " ${waiting[*]} " in *" $it "*) ;; *) echo "--test=$it" ;; esac
+        case " ${with_home[*]} ${without[*]} " in *" $it "*) ;; *) echo "--test=$it" ;; esac
     done | sort -u
 }
 
@@ -92,21 +94,23 @@ export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
 say "tests"
 verdict=0
 # Cargo's own code for tests that failed is 101; anything else has not tried everything.
-whole() { case $1 in 0 | 101) ;; *) say "a half of the tests was ended before its end" ;; esac; verdict=$1; }
+whole() { case $1 in 0 | 101) ;; *) say "a part of the tests was ended before its end" ;; esac; verdict=$1; }
 run=(cargo test --locked --workspace --no-fail-fast)
 if [ $# -gt 0 ]; then
     "${run[@]}" "$@" 2>&1 | tee "$scratch/told" || verdict=$?
 else
-    mapfile -t rest < <(others)
     # Its own group of processes, which `leave` ends as one.
-    RUST_TEST_THREADS=$((RUST_TEST_THREADS > $(nproc) ? $(nproc) : RUST_TEST_THREADS)) timeout 7200 "${run[@]}" "${waiting[@]/#/--test=}" >"$scratch/beside" 2>&1 </dev/null &
+    timeout 7200 "${run[@]}" "${without[@]/#/--test=}" >"$scratch/beside" 2>&1 </dev/null &
     beside=$!
-    "${run[@]}" --lib --bins "${rest[@]}" 2>&1 | tee "$scratch/told" || whole $?
+    "${run[@]}" "${with_home[@]/#/--test=}" 2>&1 | tee "$scratch/told" || whole $?
     shown=yes
-    say "tests that ran beside these: ${waiting[*]}"
+    say "tests that ran beside these: ${without[*]}"
     tail -n +1 -f --pid="$beside" "$scratch/beside" | tee -a "$scratch/told"
     wait "$beside" || whole $?
     beside=
+    say "all others"
+    mapfile -t rest < <(others)
+    "${run[@]}" --lib --bins "${rest[@]}" 2>&1 | tee -a "$scratch/told" || whole $?
 fi
 if [ "$verdict" -ne 0 ]; then
     say "failed"
