@@ -36,7 +36,7 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xa
 /// The server ends the session of a host that stops within a transaction, because it blocks all others. Tests encode the largest pictures
 /// unoptimised on busy machines, which takes seconds.
 const NO_STANDSTILL: &str = if cfg!(test) {
-    "SET idle_in_transaction_session_timeout = 60000"
+    "SET idle_in_transaction_session_timeout = 20000"
 } else {
     "SET idle_in_transaction_session_timeout = 5000"
 };
