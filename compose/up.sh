@@ -55,12 +55,15 @@ done
 # Here until setup is through: a repeated `make up` goes on with the same admin.
 kept=$HERE/secrets/gitea-admin
 # Gitea takes a token back for a password alone. That there is none (404) is as good.
-revoke() {
+taken_back() {
     code=$(printf 'user = "admin:%s"\n' "$(cat "$kept")" | compose exec -T -u git gitea curl -sS -o /dev/null -w '%{http_code}' -K - \
         -X DELETE http://127.0.0.1:3000/api/v1/users/admin/tokens/caisson-setup) || true
-    case $code in 204 | 404) return 0 ;; esac
-    die "the token caisson-setup could not be taken back (Gitea answered ${code:-nothing}); log in as admin, password $(cat "$kept"), delete it
-under Settings, Applications, then remove $kept"
+    case $code in 204 | 404) ;; *) return 1 ;; esac
+}
+revoke() {
+    taken_back ||
+        die "the token caisson-setup could not be taken back (Gitea answered ${code:-nothing}); log in as admin, password $(cat "$kept"), and delete it
+under Settings, Applications. If the password is another one by now, write that one into $kept, and \`make up\` again"
 }
 if ! compose run --rm -T --no-deps --entrypoint test caisson -e /var/lib/caisson/caisson.toml </dev/null >/dev/null 2>&1; then
     if [ ! -s "$kept" ]; then
@@ -69,12 +72,13 @@ if ! compose run --rm -T --no-deps --entrypoint test caisson -e /var/lib/caisson
         (umask 077; printf '%s\n' "$said" | sed -n "s/^generated random password is '\(.*\)'$/\1/p" >"$kept")
         [ -s "$kept" ] || die "Gitea made its admin and did not name the password: $said"
     fi
-    # One that is left from a run that was cut off.
-    revoke
+    # One that is left from a run that was cut off; where it stays, no other one is made.
+    taken_back || true
     said=$(compose exec -T -u git gitea gitea admin user generate-access-token --username admin \
         --token-name caisson-setup --scopes all --raw </dev/null) ||
         die "Gitea's admin got no token: $said
-If this Gitea is a new one, remove $kept, which names an older one's password"
+If this Gitea is a new one, remove $kept, which names an older one's password. If the token caisson-setup is there already and admin's
+password is another one by now, write that one into $kept"
     token=$(printf '%s\n' "$said" | grep -oE '\b[0-9a-f]{40}\b' | head -n 1)
     # By standard input: the token is in no argument, and in no file of the host.
     printf '%s\n' "$token" | compose run --rm -T --no-deps --entrypoint sh caisson -c '

@@ -57,10 +57,11 @@ use serde_json::{Value, json};
 pub const KEY: &str = "sk-test-0123456789";
 
 /// Short enough for tests, with retries for two refusals.
-pub const QUICK: Patience = Patience { tries: 3, first: Duration::from_millis(5), longest: Duration::from_millis(500) };
+pub const QUICK: Patience =
+    Patience { tries: 3, first: Duration::from_millis(5), longest: Duration::from_millis(500), until: None };
 
 /// The longest time without an event of a stream.
-pub const IDLE: Duration = Duration::from_millis(1_600);
+pub const IDLE: Duration = Duration::from_millis(400);
 
 /// Every wire format.
 pub const WIRES: [ModelKind; 4] =

@@ -27,9 +27,12 @@ docker version >/dev/null 2>&1 || die "the container engine does not answer; sta
 # cargo is rarely on root's PATH, and would leave files that the checkout's owner cannot write.
 built=$ROOT/target/release
 if [ -z "${CAISSON_PROGRAMS:-}" ] && [ -n "${SUDO_USER:-}" ] && [ -x "$built/caisson-router" ]; then
-    newer=$(cd "$ROOT" && find Cargo.toml Cargo.lock src domain protocol broker router runner locate prompts dashboard migrations \
-        compose/images/profiles compose/images/*.Dockerfile -type f -not -path '*/tests/*' -not -name '*tests.rs' -not -name '*~' \
-        -newer "$built/caisson-router" 2>/dev/null | head -n 1) || :
+    sources="Cargo.toml Cargo.lock protocol router"
+    case " $* " in *" caisson "*)
+        sources="$sources src domain broker runner locate prompts dashboard migrations compose/images/profiles compose/images/sandbox.Dockerfile" ;;
+    esac
+    # shellcheck disable=SC2086
+    newer=$(cd "$ROOT" && find $sources -type f -not -path '*/tests/*' -not -name '*tests.rs' -not -name '*~' -newer "$built/caisson-router" 2>/dev/null | head -n 1) || :
     [ -z "$newer" ] || die "$newer is newer than the programs in $built: \`make build\` first, as yourself"
     echo "programs: those of \`make build\`, in $built"
     CAISSON_PROGRAMS=$built

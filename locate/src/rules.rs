@@ -6,8 +6,11 @@ use std::path::Path;
 
 use ignore::DirEntry;
 
-/// Whether the rules of this directory are no regular file, and not switched off by a link to `/dev/null`.
-pub fn has_odd_rules(directory: &Path) -> bool {
+/// Files of rules that a walk may read.
+pub const RULES: [&str; 2] = [".gitignore", ".ignore"];
+
+/// Whether one of these files of rules in this directory is no regular file, and not switched off by a link to `/dev/null`.
+pub fn has_odd_rules(directory: &Path, names: &[&str]) -> bool {
     let is_null = |found: &Metadata| {
         found.file_type().is_char_device()
             && Path::new("/dev/null").metadata().is_ok_and(|it| it.rdev() == found.rdev())
@@ -15,11 +18,11 @@ pub fn has_odd_rules(directory: &Path) -> bool {
     let is_odd = |name: &&str| {
         directory.join(name).metadata().is_ok_and(|found| !found.is_file() && !found.is_dir() && !is_null(&found))
     };
-    [".gitignore", ".ignore"].iter().any(is_odd)
+    names.iter().any(is_odd)
 }
 
-/// Whether a walk takes this entry. It is not asked about the walk's root: see [`has_odd_rules`].
-pub fn may_enter(entry: &DirEntry) -> bool {
+/// Whether a walk that reads these files of rules takes this entry. It is not asked about the walk's root: see [`has_odd_rules`].
+pub fn may_enter(entry: &DirEntry, names: &[&str]) -> bool {
     let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-    entry.file_name() != ".git" && !(is_directory && has_odd_rules(entry.path()))
+    entry.file_name() != ".git" && !(is_directory && has_odd_rules(entry.path(), names))
 }

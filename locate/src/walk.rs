@@ -11,7 +11,7 @@ use ignore::WalkBuilder;
 use protocol::survey::MAX_PATH;
 
 use crate::language::FileKind;
-use crate::rules::{has_odd_rules, may_enter};
+use crate::rules::{RULES, has_odd_rules, may_enter};
 
 /// Longest file that is read, in bytes.
 pub const LONGEST: u64 = 512 << 10;
@@ -51,8 +51,8 @@ impl Tree {
             .git_global(false)
             .git_exclude(false)
             .follow_links(false);
-        builder.ignore(false).git_ignore(!has_odd_rules(root));
-        builder.sort_by_file_name(std::ffi::OsStr::cmp).filter_entry(may_enter);
+        builder.ignore(false).git_ignore(!has_odd_rules(root, &RULES[..1]));
+        builder.sort_by_file_name(std::ffi::OsStr::cmp).filter_entry(|entry| may_enter(entry, &RULES[..1]));
         let (mut entries, mut passed_over) = (Vec::new(), 0);
         for found in
             builder.build().take(ENTRIES).flatten().filter(|it| it.file_type().is_some_and(|kind| kind.is_file()))

@@ -131,6 +131,18 @@ fn a_pipe_in_place_of_rules_holds_up_no_survey() {
 }
 
 #[test]
+fn a_pipe_in_place_of_rules_that_a_survey_does_not_read_changes_nothing() {
+    let dir = package();
+    write(dir.path(), ".gitignore", "made/\n");
+    write(dir.path(), "made/cache.py", CACHE);
+    for path in [".ignore", "src/.ignore"] {
+        let made = std::process::Command::new("mkfifo").arg(dir.path().join(path)).status().unwrap();
+        assert!(made.success());
+    }
+    assert_eq!(paths(&ask(dir.path(), "cache")), paths(&ask(package().path(), "cache")));
+}
+
+#[test]
 fn ignored_linked_binary_and_long_files_are_left_out() {
     let dir = package();
     write(dir.path(), ".gitignore", "made/\n");

@@ -112,5 +112,5 @@ async fn stopping_the_container_takes_no_grace_time() {
     link.run(1, bash("sleep 600 >/dev/null 2>&1 &"), LIMITS).await.expect("an outcome");
     let start = Instant::now();
     assert!(docker(&["stop", "-t", "60", &container.name]).output().expect("docker stop").status.success());
-    assert!(start.elapsed() < Duration::from_secs(55), "it waited for the grace time");
+    assert!(start.elapsed() < Duration::from_secs(30), "it waited for the grace time");
 }

@@ -8,7 +8,9 @@ use super::view::{
 use crate::redact;
 use crate::sandbox::failures::failure;
 use crate::sandbox::mistakes;
-use domain::{Action, Call, Event, Outcome, OutcomeStatus, PlanStep, Risk, Shown, StepState, Task, Verdict, Why};
+use domain::{
+    Action, Call, Event, Outcome, OutcomeStatus, PlanStep, Risk, Shown, StepState, Task, Usage, Verdict, Why,
+};
 use std::collections::BTreeMap;
 
 /// Data for a view that is not in the task's log.
@@ -356,14 +358,18 @@ fn verdict(verdict: &Verdict) -> VerdictView {
 fn second_look(view: &mut CheckpointView, window: &[Event], n: u32) {
     let of_this = |event: &&Event| matches!(event, Event::SecondLooked { n: of, .. } | Event::SecondLookStarted { n: of, .. } if *of == n);
     let Some(newest) = window.iter().rev().find(of_this) else { return };
-    let Event::SecondLooked { usage, .. } = newest else {
+    if matches!(newest, Event::SecondLookStarted { .. }) {
         view.no_second_look = Some(("its answer was lost, or took too long".to_owned(), String::new()));
         return;
-    };
+    }
+    let answers = window.iter().filter_map(|event| match event {
+        Event::SecondLooked { n: of, text, usage, model, .. } if *of == n => Some((text, usage, model)),
+        _ => None,
+    });
+    let answers: Vec<(&String, &Usage, &String)> = answers.collect();
     // Where no model of the list answered, the first one is named.
-    let first = window.iter().find(|event| matches!(event, Event::SecondLooked { n: of, .. } if *of == n));
-    let shown = if usage.total() == 0 { first.unwrap_or(newest) } else { newest };
-    let Event::SecondLooked { text, usage, model, .. } = shown else { return };
+    let newest = answers.last().filter(|(_, usage, _)| usage.total() > 0);
+    let Some(&(text, usage, model)) = newest.or(answers.first()) else { return };
     // The host's own words have no tokens; earlier versions stored none of them.
     let why = match (text.trim(), usage.total()) {
         ("", 0) => "it could not be asked",

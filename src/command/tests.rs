@@ -245,7 +245,7 @@ fn a_text_of_a_megabyte_is_read_at_once_and_answered() {
     for text in ["/fix ".to_owned() + &"x".repeat(1 << 20), "*/a*".repeat(1 << 18), "/status\n".repeat(1 << 17)] {
         parse(&text, "u7");
     }
-    assert!(started.elapsed() < std::time::Duration::from_secs(200), "{:?}", started.elapsed());
+    assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
     assert!(why(&("/fix ".to_owned() + &"x".repeat(1 << 20))).contains("more than 16,000 characters"));
     assert!(why(&("/revise ".to_owned() + &"ü".repeat(16_001))).contains("more than 16,000 characters"));
     assert_eq!(one(&("/fix ".to_owned() + &"ü".repeat(16_000))), fix(&"ü".repeat(16_000)));

@@ -128,7 +128,9 @@ impl ProblemList {
             let before = &models.all()[..at];
             let twin = before.iter().any(|other| other.id == model.id);
             self.when(twin, &format!("{table}.id"), "another model has the same id; give each its own");
-            for id in &model.fallback {
+            for (at, id) in model.fallback.iter().enumerate() {
+                let twice = format!("{id} stands in it twice");
+                self.when(model.fallback[..at].contains(id), &format!("{table}.fallback"), &twice);
                 let what = format!("{id} is no other model; name ids of other entries");
                 self.when(*id == model.id || models.by_id(id).is_none(), &format!("{table}.fallback"), &what);
             }

@@ -149,6 +149,11 @@ fn what_makes_no_sense_together_is_refused_at_its_line() {
             "name = \"claude\"\nfallback = [\"small\", \"big\"]",
             ":13: model.1.fallback: big is no other model",
         ),
+        (
+            "name = \"claude\"",
+            "name = \"claude\"\nfallback = [\"small\", \"small\"]",
+            ":13: model.1.fallback: small stands in it twice",
+        ),
         ("name = \"claude\"", "name = \"claude\"\nfallback = [\"x\"]", ":13: model.1.fallback: x is no other model"),
         ("id = \"big\"", "id = \"small\"", ":11: model.1.id: another model has the same id"),
         ("id = \"big\"", "id = \"B G\"", ":11: model.1.id: take up to 40 lower-case"),

@@ -1,6 +1,6 @@
 //! Asks the models of a list one question beside the conversation: a person's question, a second look, a summary. Each try's worst case is
 //! charged before it. A model that certainly did not answer gets a stored answer of no tokens, which takes its charge back, and the next
-//! model of the list is asked where a conversation would be continued by it too. Tests: `tests/stories/fallbacks.rs`.
+//! model of the list is asked where a conversation would be continued by it too. Tests: below, and `tests/stories/fallbacks.rs`.
 
 use super::configured_model::ConfiguredModel;
 use super::money::SpendingLimits;
@@ -9,18 +9,15 @@ use crate::llm::Silent;
 use crate::llm::retry::Patience;
 use crate::thread::Feed;
 use crate::trouble::Trouble;
-use domain::{Input, PauseReason, Task};
+use domain::{Input, PauseReason, Task, TaskId, Usage};
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// A question that any model of a list may answer.
 pub(super) trait Inquiry: Sync {
-    /// Time limit of all tries together.
-    fn limit(&self) -> Duration;
-
-    /// Key of an input that is fed for the first model of the list.
-    fn key(&self, what: &str) -> String;
+    /// What distinguishes it in the keys of its inputs: its kind, and its number or name within the task.
+    fn name(&self) -> (&'static str, String);
 
     /// The call to this model; the error says why there is none.
     fn ready(&self, task: &Task, configured: &ConfiguredModel) -> Result<Ready, String>;
@@ -31,17 +28,19 @@ pub(super) trait Inquiry: Sync {
     /// Whether the task still needs the answer.
     fn is_open(&self, task: &Task) -> bool;
 
-    /// The input that stores the answer.
+    /// The input that stores the answer of a try.
     fn answered(&self, before: u32, answer: TurnAnswer) -> Input;
 
-    /// The input that stores that this model did not answer, and cost nothing.
-    fn refused(&self, before: u32, error: &TurnError, label: String) -> Input;
+    /// The host's words that are stored in place of an answer.
+    fn words_of(&self, _error: &TurnError) -> String {
+        String::new()
+    }
 }
 
 /// Result of an inquiry.
 pub(super) enum Inquired {
-    /// The answer of the model at this place of the list is stored. The task after it; none if the input was fed before.
-    Answered(usize, Option<Box<Task>>),
+    /// A model answered, and the task took the answer if it still could. The task after it; none if it was fed before.
+    Answered(TurnAnswer, Option<Box<Task>>),
     /// No model answered, which cost nothing and is stored. The task as with an answer.
     Refused(Option<Box<Task>>),
     /// A call may have been charged without an answer: its charge stays.
@@ -50,14 +49,21 @@ pub(super) enum Inquired {
     Unfit(String),
     /// The call to the first model may not be paid. Nothing is stored.
     Spent(PauseReason),
-    /// The task no longer needs an answer.
+    /// The task no longer needs an answer, or was paused; what was refused until then is stored.
     Stopped,
 }
 
-/// Asks with these limits and this feed.
+/// Asks within these limits, and stores by this feed.
 pub(super) struct ModelAsker<'a> {
     pub spending_limits: &'a SpendingLimits,
     pub feed: &'a dyn Feed,
+    pub task: TaskId,
+    /// Number of this process's epoch.
+    pub epoch: i64,
+    /// Number of tries of the effect that asks.
+    pub tries: i64,
+    /// Time limit of all models together.
+    pub limit: Duration,
 }
 
 impl ModelAsker<'_> {
@@ -69,16 +75,15 @@ impl ModelAsker<'_> {
         inquiry: &dyn Inquiry,
     ) -> Result<Inquired, Trouble> {
         let _paid = self.spending_limits.paid.one();
-        let end = Instant::now() + inquiry.limit();
+        let end = Instant::now() + self.limit;
         let (mut now, mut before) = (task.clone(), 0);
         for (at, configured) in models.iter().copied().enumerate() {
             // A call that would certainly be cut off is not paid for.
-            if at > 0 && end.saturating_duration_since(Instant::now()) < inquiry.limit() / 4 {
-                break;
-            }
+            let rest = end.saturating_duration_since(Instant::now());
+            let Some(share) = share(self.limit, rest, models.len() - at) else { break };
             let key = |what: &str| match at {
-                0 => inquiry.key(what),
-                _ => format!("{}:{}", inquiry.key(what), configured.entry.id),
+                0 => self.key(inquiry, what),
+                _ => format!("{}:{}", self.key(inquiry, what), configured.entry.id),
             };
             let ready = match self.charged(&now, configured, inquiry, before, &key("asks")).await? {
                 Ok(ready) => ready,
@@ -86,21 +91,20 @@ impl ModelAsker<'_> {
                 Err(why) if at == 0 => return Ok(why),
                 Err(_) => continue,
             };
-            let patience = patience(inquiry.limit(), at + 1 == models.len());
-            let error = match called(configured, &ready, &patience, end).await {
+            let error = match called(configured, &ready, share, end).await {
                 Ok(answer) => {
-                    let input = inquiry.answered(before, answer);
-                    let after = self.feed.feed(task.id, &key("said"), input).await?;
-                    return Ok(Inquired::Answered(at, after.map(Box::new)));
+                    let input = inquiry.answered(before, answer.clone());
+                    let after = self.feed.feed(self.task, &key("said"), input).await?;
+                    return Ok(Inquired::Answered(answer, after.map(Box::new)));
                 }
                 Err(error) => error,
             };
-            tracing::warn!(task = %task.id, model = configured.entry.id.as_str(), %error, "a model did not answer");
+            tracing::warn!(task = %self.task, model = configured.entry.id.as_str(), %error, "a model did not answer");
             if error.may_cost() {
                 return Ok(Inquired::Lost);
             }
-            let input = inquiry.refused(before, &error, configured.model.label());
-            let after = self.feed.feed(task.id, &key("said"), input).await?;
+            let nothing = none(inquiry.words_of(&error), configured.model.label());
+            let after = self.feed.feed(self.task, &key("said"), inquiry.answered(before, nothing)).await?;
             now = match after {
                 Some(after) if error.fallback().is_some() => after,
                 after => return Ok(Inquired::Refused(after.map(Box::new))),
@@ -108,6 +112,12 @@ impl ModelAsker<'_> {
             before += 1;
         }
         Ok(Inquired::Refused(Some(Box::new(now))))
+    }
+
+    /// Key of an input about this question.
+    pub(super) fn key(&self, inquiry: &dyn Inquiry, what: &str) -> String {
+        let (kind, name) = inquiry.name();
+        format!("{kind}:{what}:{}:{name}:{}:{}", self.task, self.epoch, self.tries)
     }
 
     /// The call, once its worst case is charged; otherwise why it is not made.
@@ -136,33 +146,41 @@ impl ModelAsker<'_> {
     }
 }
 
-/// How long a model is waited for within the limit: one before the last of its list gives way to the next before the time is over.
-fn patience(limit: Duration, last: bool) -> Patience {
-    let usual = Patience::default();
-    if last { usual } else { Patience { longest: usual.longest.min(limit / 10), ..usual } }
+/// An answer of no tokens: the host's own words, why there is none.
+pub(super) fn none(text: String, model: String) -> TurnAnswer {
+    let (calls, usage) = (Vec::new(), Usage::default());
+    TurnAnswer { turn: 0, text, calls, usage, micro_usd: 0, duration_ms: 0, model, vendor: None }
+}
+
+/// How long the next of `left` models is asked again: it has its share of the time that is left, and its last request a while of it. None
+/// if that time is too short for an answer.
+fn share(limit: Duration, rest: Duration, left: usize) -> Option<Duration> {
+    let least = limit / 8;
+    let share = rest / u32::try_from(left).unwrap_or(u32::MAX);
+    (rest >= least).then(|| share.saturating_sub(least))
 }
 
 async fn called(
     configured: &ConfiguredModel,
     ready: &Ready,
-    patience: &Patience,
+    share: Duration,
     end: Instant,
 ) -> Result<TurnAnswer, TurnError> {
+    let patience = Patience { until: Some(Instant::now() + share), ..Patience::default() };
     let cancel = CancellationToken::new();
-    let call = engine::converse(configured.model.as_ref(), ready, &Silent, patience, &cancel);
+    let call = engine::converse(configured.model.as_ref(), ready, &Silent, &patience, &cancel);
     tokio::time::timeout_at(end, call).await.unwrap_or(Err(TurnError::Cancelled))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::patience;
+    use super::share;
     use std::time::Duration;
 
     #[test]
-    fn what_a_model_waits_for_leaves_the_next_one_time() {
-        let limit = Duration::from_secs(120);
-        let all = |last| patience(limit, last).longest * (patience(limit, last).tries - 1);
-        assert!(all(false) < limit * 3 / 4, "{:?}", all(false));
-        assert_eq!(patience(limit, true), crate::llm::retry::Patience::default());
+    fn each_model_of_a_list_has_its_share_of_the_time() {
+        let of = |rest, left| share(Duration::from_secs(120), Duration::from_secs(rest), left).map(|it| it.as_secs());
+        assert_eq!((of(120, 1), of(120, 3)), (Some(105), Some(25)));
+        assert_eq!((of(20, 2), of(14, 1)), (Some(0), None), "one request, and none");
     }
 }

@@ -17,8 +17,8 @@ const NO_ROOM: &str = "the next part does not fit into the model, or into what t
 
 /// Result of one step of a reading.
 enum StepResult {
-    /// The task, with one more summary in its log, and the place in the list of the model that is asked next.
-    Continue(Box<Task>, usize),
+    /// The task, with one more summary in its log.
+    Continue(Box<Task>),
     /// The reading is over; with the reason if the end of the file was not reached.
     End(Option<String>),
     /// The file has no lines to show; with the outcome of reading it.
@@ -34,11 +34,11 @@ impl Actions {
         (path, from): (&str, u64),
         (tries, feed): (i64, &dyn Feed),
     ) -> Result<Input, Trouble> {
-        let (mut now, mut begin) = (task.clone(), 0);
+        let mut now = task.clone();
         let (why, log) = loop {
             let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
-            match self.step(&now, (number, begin), (path, from), &log, (tries, feed)).await? {
-                StepResult::Continue(task, at) => (now, begin) = (*task, at),
+            match self.step(&now, number, (path, from), &log, (tries, feed)).await? {
+                StepResult::Continue(task) => now = *task,
                 StepResult::End(why) => break (why, log),
                 StepResult::Unread(outcome) => return Ok(Input::ActionEnded { number, outcome }),
             }
@@ -63,11 +63,11 @@ impl Actions {
         Ok(Input::ActionEnded { number, outcome })
     }
 
-    /// The next step. The model at the place `begin` of the list answered last; those before it did not.
+    /// The next step, by the model that answered last or those behind it in the list.
     async fn step(
         &self,
         task: &Task,
-        (number, begin): (u32, usize),
+        number: u32,
         (path, from): (&str, u64),
         log: &[Event],
         (tries, feed): (i64, &dyn Feed),
@@ -93,10 +93,12 @@ impl Actions {
             }
         };
         let models = configured.each();
+        let last = reading.last_model();
+        let begin = models.iter().position(|it| last.is_some_and(|last| it.model.label() == last)).unwrap_or(0);
         let question = Question {
             of,
             trust: Trust::None,
-            models: models.get(begin..).unwrap_or(&models),
+            models: &models[begin..],
             call: &|now: &Task, it: &ConfiguredModel| match &lines {
                 Some(lines) => reading::lines(now, of, lines, &it.engine, it.model.as_ref()),
                 None => reading::joined(now, of, &parts, &it.engine, it.model.as_ref()),
@@ -105,7 +107,7 @@ impl Actions {
             most: MOST,
         };
         Ok(match self.summarizer.ask(task, question, (tries, feed)).await? {
-            SummaryOutcome::Stored(now, at) => StepResult::Continue(now, begin + at),
+            SummaryOutcome::Stored(now) => StepResult::Continue(now),
             SummaryOutcome::NoRoom => StepResult::End(Some(NO_ROOM.to_owned())),
             SummaryOutcome::None(why) => StepResult::End(Some(why)),
         })

@@ -6,13 +6,13 @@ use super::ask_models::{Inquired, Inquiry, ModelAsker};
 use super::configured_model::{ConfiguredModel, ConfiguredModels};
 use super::money::SpendingLimits;
 use super::repository::Repositories;
-use crate::engine::{self, Question, Ready, TurnAnswer, TurnError};
+use crate::engine::{self, Question, Ready, Tries, TurnAnswer};
 use crate::message;
 use crate::store::{EffectRow, Store};
 use crate::text::{cut, redacted};
 use crate::thread::Feed;
 use crate::trouble::Trouble;
-use domain::{Event, Input, Reply, Task, TaskId, Usage};
+use domain::{Event, Input, Reply, Task};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,7 +58,7 @@ impl Replies {
         (number, login, question): (i64, &str, &str),
         feed: &dyn Feed,
     ) -> Result<String, Trouble> {
-        let log = self.log(task).await?;
+        let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
         if let Some(text) = stored_answer(&log, number, login) {
             return Ok(text);
         }
@@ -67,20 +67,17 @@ impl Replies {
         }
         let (files, paths) = self.files(task, question).await;
         let asked = QuestionAsked {
-            task: task.id,
             number,
             call: u32::try_from(calls(&log)).unwrap_or(u32::MAX).saturating_add(1),
             question: Question { login, words: question, files: &files, paths: &paths },
             log: &log,
-            epoch: self.epoch,
-            tries: row.tries,
         };
-        let asker = ModelAsker { spending_limits: &self.spending_limits, feed };
+        let (spending_limits, limit) = (&*self.spending_limits, PATIENCE);
+        let asker = ModelAsker { spending_limits, feed, task: task.id, epoch: self.epoch, tries: row.tries, limit };
         Ok(match asker.ask(task, &self.models.of(task).each(), &asked).await? {
-            Inquired::Answered(..) | Inquired::Refused(_) => {
-                let stored = stored_answer(&self.log(task).await?, number, login);
-                stored.unwrap_or_else(|| message::unanswered(login, NOT_ASKED))
-            }
+            // Posted also where the task was over before the answer came, and could not take it.
+            Inquired::Answered(answer, _) => worded(login, &answer.model, &kept(&answer.text)),
+            Inquired::Refused(_) => message::unanswered(login, NOT_ASKED),
             Inquired::Lost => message::unanswered(login, "the model did not answer in time"),
             Inquired::Unfit(why) => message::unanswered(login, &why),
             Inquired::Spent(_) => message::unanswered(login, "the day's money is used up"),
@@ -88,17 +85,13 @@ impl Replies {
         })
     }
 
-    async fn log(&self, task: &Task) -> Result<Vec<Event>, Trouble> {
-        Ok(self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect())
-    }
-
     /// Why no model is asked, if so.
     fn bar(&self, task: &Task, log: &[Event], number: i64) -> Option<&'static str> {
         if task.state.ended() {
             Some(OVER)
-        } else if lost(log, number) >= MOST_CALLS {
+        } else if tries(log, number).lost() >= MOST_CALLS {
             Some("the answers of two calls to the model were lost")
-        } else if questions(log) >= MOST_QUESTIONS {
+        } else if others(log, number) >= MOST_QUESTIONS {
             Some("this task has answered 50 questions already")
         } else if self.models.there(task).is_err() {
             Some("the model that was named for this task can't be asked any more; name another with `/model`")
@@ -176,29 +169,16 @@ fn candidates<'a>(names: &'a [String], word: &str) -> Vec<&'a str> {
 
 /// One person's question, put to a model.
 struct QuestionAsked<'a> {
-    task: TaskId,
     number: i64,
     /// Number of the first call for it.
     call: u32,
     question: Question<'a>,
     log: &'a [Event],
-    epoch: i64,
-    tries: i64,
-}
-
-impl QuestionAsked<'_> {
-    fn replied(&self, before: u32, text: String, (usage, micro_usd): (Usage, u64), model: String) -> Input {
-        Input::Replied { number: self.number, call: self.call.saturating_add(before), text, usage, micro_usd, model }
-    }
 }
 
 impl Inquiry for QuestionAsked<'_> {
-    fn limit(&self) -> Duration {
-        PATIENCE
-    }
-
-    fn key(&self, what: &str) -> String {
-        format!("reply:{what}:{}:{}:{}:{}", self.task, self.number, self.epoch, self.tries)
+    fn name(&self) -> (&'static str, String) {
+        ("reply", self.number.to_string())
     }
 
     fn ready(&self, task: &Task, configured: &ConfiguredModel) -> Result<Ready, String> {
@@ -215,13 +195,15 @@ impl Inquiry for QuestionAsked<'_> {
     }
 
     fn answered(&self, before: u32, answer: TurnAnswer) -> Input {
-        let text = redacted(cut(&answer.text, LONGEST).0).0.into_owned();
-        self.replied(before, text, (answer.usage, answer.micro_usd), answer.model)
+        let TurnAnswer { text, usage, micro_usd, model, .. } = answer;
+        let (number, call) = (self.number, self.call.saturating_add(before));
+        Input::Replied { number, call, text: kept(&text), usage, micro_usd, model }
     }
+}
 
-    fn refused(&self, before: u32, _error: &TurnError, label: String) -> Input {
-        self.replied(before, String::new(), (Usage::default(), 0), label)
-    }
+/// What is stored and posted of an answer.
+fn kept(text: &str) -> String {
+    redacted(cut(text, LONGEST).0).0.into_owned()
 }
 
 /// Number of calls for questions so far.
@@ -229,29 +211,28 @@ fn calls(log: &[Event]) -> usize {
     log.iter().filter(|event| matches!(event, Event::ReplyStarted { .. })).count()
 }
 
-/// Number of questions so far for which a model was called.
-fn questions(log: &[Event]) -> usize {
+/// Number of other questions so far for which a model was called.
+fn others(log: &[Event], than: i64) -> usize {
     let number = |event: &Event| if let Event::ReplyStarted { number, .. } = event { Some(*number) } else { None };
-    log.iter().filter_map(number).collect::<BTreeSet<i64>>().len()
+    log.iter().filter_map(number).filter(|number| *number != than).collect::<BTreeSet<i64>>().len()
 }
 
-/// Number of calls for this question whose answers were lost.
-fn lost(log: &[Event], of: i64) -> usize {
-    let begun = log.iter().filter(|it| matches!(it, Event::ReplyStarted { number, .. } if *number == of)).count();
-    let ended = log.iter().filter(|it| matches!(it, Event::Replied(Reply { number, .. }) if *number == of)).count();
-    begun.saturating_sub(ended)
+/// The calls for this question.
+fn tries(log: &[Event], of: i64) -> Tries {
+    Tries::of(log.iter().filter_map(|event| match event {
+        Event::ReplyStarted { number, .. } if *number == of => Some(false),
+        Event::Replied(Reply { number, .. }) if *number == of => Some(true),
+        _ => None,
+    }))
 }
 
 /// The stored answer to the question; none if another model was asked behind it.
 fn stored_answer(log: &[Event], of: i64, login: &str) -> Option<String> {
-    let newest = log.iter().rev().find(|event| match event {
-        Event::ReplyStarted { number, .. } | Event::Replied(Reply { number, .. }) => *number == of,
-        _ => false,
-    });
-    match newest? {
-        Event::Replied(Reply { text, model, .. }) => Some(worded(login, model, text)),
+    let newest = log.iter().rev().find_map(|event| match event {
+        Event::Replied(reply) if reply.number == of => Some(reply),
         _ => None,
-    }
+    });
+    newest.filter(|_| tries(log, of).is_over()).map(|Reply { text, model, .. }| worded(login, model, text))
 }
 
 fn worded(login: &str, model: &str, text: &str) -> String {

@@ -1,16 +1,16 @@
 //! A second model reads a checkpoint's changes before its review is posted, if the configuration names a reviewer. Its fallbacks are asked
 //! where it does not answer. At most two calls per checkpoint may lose their answers, and no failure holds the review back.
 
-use super::ask_models::{Inquired, Inquiry, ModelAsker};
+use super::ask_models::{self, Inquired, Inquiry, ModelAsker};
 use super::configured_model::{ConfiguredModel, ConfiguredModels};
 use super::money::SpendingLimits;
 use crate::checkpoint::view::CheckpointView;
-use crate::engine::{self, Change, Ready, TurnAnswer, TurnError};
+use crate::engine::{self, Change, Ready, Tries, TurnAnswer, TurnError};
 use crate::redact;
 use crate::store::{EffectRow, Store};
 use crate::thread::Feed;
 use crate::trouble::Trouble;
-use domain::{Event, Failure, Input, Task, TaskId, Usage};
+use domain::{Event, Failure, Input, Task};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,48 +47,40 @@ impl SecondLook {
             Event::SecondLookStarted { n: of, .. } if *of == n => Some(false),
             _ => None,
         };
-        let asked: Vec<bool> = log.iter().filter_map(|(_, event)| of_this(event)).collect();
-        let ended = asked.iter().filter(|answered| **answered).count();
-        // A refusal behind which another model was asked is not the end.
-        if asked.last() == Some(&true) || asked.len().saturating_sub(2 * ended) >= MOST_CALLS {
+        let tries = Tries::of(log.iter().filter_map(|(_, event)| of_this(event)));
+        if tries.is_over() || tries.lost() >= MOST_CALLS {
             return Ok(false);
         }
         let diff: String = view.diff.iter().map(|part| format!("{}\n", part.text)).collect();
         let change = Change { summary: &view.summary, diff: &diff };
-        let look = Look { task: task.id, n, change, epoch: self.epoch, tries: row.tries };
-        let asker = ModelAsker { spending_limits: &self.spending_limits, feed };
+        let look = Look { n, change };
+        let (spending_limits, limit) = (&*self.spending_limits, PATIENCE);
+        let asker = ModelAsker { spending_limits, feed, task: task.id, epoch: self.epoch, tries: row.tries, limit };
         let why = match asker.ask(task, &reviewer.each(), &look).await? {
-            Inquired::Answered(..) | Inquired::Refused(_) | Inquired::Lost => return Ok(true),
-            // Paused meanwhile: the resume asks again.
-            Inquired::Stopped => return Ok(false),
+            // What was refused before a pause is in the log too; who resumes has the review without a look then.
+            Inquired::Answered(..) | Inquired::Refused(_) | Inquired::Lost | Inquired::Stopped => return Ok(true),
             Inquired::Unfit(why) => why,
             Inquired::Spent(reason) => crate::message::paused(&reason),
         };
         // The charge of an earlier try stays.
-        if !asked.is_empty() {
+        if tries != Tries::default() {
             return Ok(false);
         }
-        feed.feed(task.id, &look.key("none"), none(n, why, reviewer.model.label())).await?;
+        let nothing = look.answered(0, ask_models::none(why, reviewer.model.label()));
+        feed.feed(task.id, &asker.key(&look, "none"), nothing).await?;
         Ok(true)
     }
 }
 
 /// The question about one checkpoint.
 struct Look<'a> {
-    task: TaskId,
     n: u32,
     change: Change<'a>,
-    epoch: i64,
-    tries: i64,
 }
 
 impl Inquiry for Look<'_> {
-    fn limit(&self) -> Duration {
-        PATIENCE
-    }
-
-    fn key(&self, what: &str) -> String {
-        format!("look:{what}:{}:{}:{}:{}", self.task, self.n, self.epoch, self.tries)
+    fn name(&self) -> (&'static str, String) {
+        ("look", self.n.to_string())
     }
 
     fn ready(&self, task: &Task, configured: &ConfiguredModel) -> Result<Ready, String> {
@@ -114,14 +106,9 @@ impl Inquiry for Look<'_> {
         }
     }
 
-    fn refused(&self, _before: u32, error: &TurnError, label: String) -> Input {
-        none(self.n, redact::in_words(&words_of(error)), label)
+    fn words_of(&self, error: &TurnError) -> String {
+        words_of(error)
     }
-}
-
-/// An answer of no tokens: the host's own words, why there is no second look.
-fn none(n: u32, why: String, model: String) -> Input {
-    Input::SecondLooked { n, text: why, usage: Usage::default(), micro_usd: 0, duration_ms: 0, model }
 }
 
 fn words_of(error: &TurnError) -> String {

@@ -5,13 +5,13 @@ use super::ask_models::{Inquired, Inquiry, ModelAsker};
 use super::configured_model::{ConfiguredModel, ConfiguredModels};
 use super::money::SpendingLimits;
 use crate::engine::style::Style;
-use crate::engine::{Ready, TurnAnswer, TurnError, summarize};
+use crate::engine::{Ready, TurnAnswer, summarize};
 use crate::redact;
 use crate::store::Store;
 use crate::text::cut;
 use crate::thread::Feed;
 use crate::trouble::Trouble;
-use domain::{Event, Input, ModelSummary, State, SummaryOf, Task, TaskId, Trust, Usage};
+use domain::{Event, Input, ModelSummary, State, SummaryOf, Task, Trust};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,8 +46,8 @@ pub(super) struct Question<'a> {
 
 /// Result of a request.
 pub(super) enum SummaryOutcome {
-    /// The task with the answer in its log, and the place in the list of the model that gave it; the answer may be empty.
-    Stored(Box<Task>, usize),
+    /// The task with the answer in its log; the answer may be empty.
+    Stored(Box<Task>),
     /// The call does not fit into the first model, or into what the task may still spend.
     NoRoom,
     /// There is no answer; with the reason for people and models. The log may say that a call was made.
@@ -78,25 +78,23 @@ impl Summarizer {
     ) -> Result<Option<Vec<Event>>, Trouble> {
         let Some(configured) = self.models.summarizer(task) else { return Ok(None) };
         let Some(of @ SummaryOf::Turns { upto, .. }) = summarize::due(task, log) else { return Ok(None) };
-        let call = |now: &Task, it: &ConfiguredModel| {
-            summarize::turns(now, log, upto, &worker.engine, &it.engine, it.model.as_ref())
-        };
-        let Some((_, trust)) = call(task, configured) else {
-            tracing::info!(task = %task.id, upto, "no summary: it does not fit into the model or the budget");
-            return Ok(None);
-        };
         let context_tokens = worker.model.context_tokens();
         let question = Question {
             of,
-            trust,
+            trust: summarize::trust(log, upto),
             models: &configured.each(),
-            call: &|now: &Task, it: &ConfiguredModel| call(now, it).map(|(ready, _)| ready),
+            call: &|now: &Task, it: &ConfiguredModel| {
+                summarize::turns(now, log, upto, &worker.engine, &it.engine, it.model.as_ref())
+            },
             keeps: &|summary: ModelSummary| {
                 summarize::fitting(task, log, style, &worker.engine, context_tokens, summary)
             },
             most: worker.engine.summary_chars,
         };
-        self.ask(task, question, (tries, feed)).await?;
+        if let SummaryOutcome::NoRoom = self.ask(task, question, (tries, feed)).await? {
+            tracing::info!(task = %task.id, upto, "no summary: it does not fit into the model or the budget");
+            return Ok(None);
+        }
         let log = self.store.log(task.id).await?;
         Ok(Some(log.into_iter().map(|(_, event)| event).collect()))
     }
@@ -109,12 +107,11 @@ impl Summarizer {
         (tries, feed): (i64, &dyn Feed),
     ) -> Result<SummaryOutcome, Trouble> {
         const STOPPED: &str = "the work was stopped meanwhile";
-        let models = question.models;
-        let request = SummaryRequest { task: task.id, question, epoch: self.epoch, tries };
-        let asker = ModelAsker { spending_limits: &self.spending_limits, feed };
+        let (models, request) = (question.models, SummaryRequest { question });
+        let (spending_limits, limit) = (&*self.spending_limits, PATIENCE);
+        let asker = ModelAsker { spending_limits, feed, task: task.id, epoch: self.epoch, tries, limit };
         Ok(match asker.ask(task, models, &request).await? {
-            Inquired::Answered(at, Some(now)) => SummaryOutcome::Stored(now, at),
-            Inquired::Refused(Some(now)) => SummaryOutcome::Stored(now, 0),
+            Inquired::Answered(_, Some(now)) | Inquired::Refused(Some(now)) => SummaryOutcome::Stored(now),
             Inquired::Answered(_, None) | Inquired::Refused(None) | Inquired::Stopped => {
                 SummaryOutcome::None(STOPPED.to_owned())
             }
@@ -125,21 +122,13 @@ impl Summarizer {
     }
 }
 
-/// A question with the keys of its inputs.
 struct SummaryRequest<'a> {
-    task: TaskId,
     question: Question<'a>,
-    epoch: i64,
-    tries: i64,
 }
 
 impl Inquiry for SummaryRequest<'_> {
-    fn limit(&self) -> Duration {
-        PATIENCE
-    }
-
-    fn key(&self, what: &str) -> String {
-        format!("summary:{what}:{}:{}:{}:{}", self.task, name(&self.question.of), self.epoch, self.tries)
+    fn name(&self) -> (&'static str, String) {
+        ("summary", name(&self.question.of))
     }
 
     fn ready(&self, task: &Task, configured: &ConfiguredModel) -> Result<Ready, String> {
@@ -166,13 +155,6 @@ impl Inquiry for SummaryRequest<'_> {
             model: answer.model,
         };
         Input::Summarised { summary: Box::new(keeps(summary)) }
-    }
-
-    fn refused(&self, _before: u32, _error: &TurnError, model: String) -> Input {
-        let Question { of, trust, .. } = &self.question;
-        let (text, usage) = (String::new(), Usage::default());
-        let summary = ModelSummary { of: *of, text, trust: *trust, usage, micro_usd: 0, duration_ms: 0, model };
-        Input::Summarised { summary: Box::new(summary) }
     }
 }
 

@@ -153,7 +153,7 @@ fn fails(walk: &mut Walk, number: u32, word: u32) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
     fn every_request_keeps_to_its_budget_its_pins_and_its_beginning(moves in moves(), summarize in summarizers()) {

@@ -32,6 +32,7 @@ pub mod style;
 pub mod summarize;
 mod summary;
 pub mod tools;
+mod tries;
 pub mod turn;
 #[cfg(test)]
 mod walk;
@@ -47,6 +48,7 @@ pub use repeats::repeated;
 pub use reply::{Question, reply};
 pub use second_look::{Change, second_look};
 pub use stuck::way_out;
+pub use tries::Tries;
 pub use turn::{Ready, Refusal, TurnError, converse, prepare, prompt_tokens};
 
 /// The most characters of a summary of older turns, and of a repository's rules.

@@ -90,6 +90,22 @@ impl<'a> Reading<'a> {
         self.done.iter().copied().filter(|one| !one.text.is_empty())
     }
 
+    /// The label of the model that gave the newest summary.
+    pub fn last_model(&self) -> Option<&'a str> {
+        self.summaries().last().map(|one| one.model.as_str())
+    }
+
+    /// The models that gave summaries, each once.
+    fn models(&self) -> String {
+        let mut all: Vec<&str> = Vec::new();
+        for one in self.summaries() {
+            if !all.contains(&one.model.as_str()) {
+                all.push(&one.model);
+            }
+        }
+        format!("the model{} {}", if all.len() > 1 { "s" } else { "" }, all.join(" and "))
+    }
+
     fn parts(&self) -> Vec<&'a ModelSummary> {
         self.summaries().filter(|one| span(one).0 == 0).collect()
     }
@@ -137,8 +153,7 @@ impl<'a> Reading<'a> {
         let parts = self.parts();
         let (last, first) = (parts.last()?, parts.first()?);
         let (total, to) = (span(last).3, span(last).2);
-        let mut out =
-            format!("told in short by the model {}: lines {} to {to} of {total}\n", last.model, span(first).1);
+        let mut out = format!("told in short by {}: lines {} to {to} of {total}\n", self.models(), span(first).1);
         if let Ok(Some(top)) = self.climb(number, most)
             && parts.len() > 1
         {
@@ -281,6 +296,16 @@ mod tests {
         let (result, to) = Reading::of(&log, 3).result(3, 100).unwrap();
         assert!(to == 50 && result.starts_with("told in short by the model m: lines 1 to 50 of 50\n"), "{result}");
         assert!(result.contains("all together:\n") && result.contains("\nlines 41 to 50:\n"), "{result}");
+    }
+
+    #[test]
+    fn each_model_that_told_a_part_is_named() {
+        let mut log = [summarised(0, 1, 10, 20, "x"), summarised(0, 11, 20, 20, "y")];
+        let Event::Summarised { summary } = &mut log[1] else { unreachable!() };
+        summary.model = "spare".to_owned();
+        let (result, _) = Reading::of(&log, 3).result(3, 1000).expect("one");
+        assert!(result.starts_with("told in short by the models m and spare: lines 1 to 20 of 20\n"), "{result}");
+        assert_eq!(Reading::of(&log, 3).last_model(), Some("spare"));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::fence::{Fence, Trust, seen};
 use super::history::{self, written};
 use super::nudge::Form;
 use super::style::{Reader, Style};
+use super::tries::Tries;
 use super::turn::Ready;
 use super::{EngineConfig, budget, compact, context as sizes, outcome, prompt, summary};
 use crate::llm::{Model, ModelRequest};
@@ -34,25 +35,33 @@ pub fn due(task: &Task, log: &[Event]) -> Option<SummaryOf> {
     if turn != task.turn + 1 || written(log, upto).is_some_and(|(told, _)| told == upto) {
         return None;
     }
-    let mut asked = 0;
+    let mut calls = Vec::new();
     for event in &log[at..] {
         match event {
             // The request was already sent, so it must not change.
             Event::ModelCallStarted { .. } => return None,
-            Event::Summarised { summary } if matches!(summary.of, SummaryOf::Turns { .. }) => return None,
-            Event::SummaryStarted { of: SummaryOf::Turns { .. }, .. } => asked += 1,
+            Event::Summarised { summary } if matches!(summary.of, SummaryOf::Turns { .. }) => calls.push(true),
+            Event::SummaryStarted { of: SummaryOf::Turns { .. }, .. } => calls.push(false),
             _ => {}
         }
     }
-    if asked >= MOST_CALLS {
+    let tries = Tries::of(calls);
+    if tries.is_over() || tries.lost() >= MOST_CALLS {
         return None;
     }
     let (from, to) = Material::of(log, 0, upto).actions.unwrap_or_default();
     Some(SummaryOf::Turns { upto, from, to })
 }
 
-/// The call, and the lowest trust of what it shows; none if it does not fit into the model, or into what the task may still spend. `worker`
-/// is the configuration of the shortened conversation, `config` and `model` those of the summarizer.
+/// The lowest trust of what the call for these turns shows.
+pub fn trust(log: &[Event], upto: u32) -> Trust {
+    let before = written(log, upto);
+    let material = Material::of(log, before.map_or(0, |(told, _)| told), upto);
+    before.map_or(material.trust, |(_, summary)| material.trust.min(summary.trust))
+}
+
+/// The call; none if it does not fit into the model, or into what the task may still spend. `worker` is the configuration of the shortened
+/// conversation, `config` and `model` those of the summarizer.
 pub fn turns(
     task: &Task,
     log: &[Event],
@@ -60,13 +69,13 @@ pub fn turns(
     worker: &EngineConfig,
     config: &EngineConfig,
     model: &dyn Model,
-) -> Option<(Ready, Trust)> {
+) -> Option<Ready> {
     let fence = Fence::new(&config.secret, task.id);
     let room = room(model);
     let before = written(log, upto);
     let material = Material::of(log, before.map_or(0, |(told, _)| told), upto);
     let told = before.map_or("", |(_, summary)| text::cut(&summary.text, room / 3).0);
-    let trust = before.map_or(material.trust, |(_, summary)| material.trust.min(summary.trust));
+    let trust = trust(log, upto);
     let shown = material.shown(room - told.chars().count());
     let values = context! {
         words => asked_for(task, &fence, room / 8),
@@ -74,7 +83,7 @@ pub fn turns(
         text => fence.wrap("older turns", trust, &shown),
     };
     let length = u64::try_from(worker.summary_chars / 4).unwrap_or(MOST_OUTPUT).clamp(LEAST_OUTPUT, MOST_OUTPUT);
-    Some((call(task, "summary_turns", values, length, config, model)?, trust))
+    call(task, "summary_turns", values, length, config, model)
 }
 
 /// The summary; its text is removed if the request would not have enough room with it.

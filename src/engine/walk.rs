@@ -122,7 +122,7 @@ impl Walk {
         let Some(of @ SummaryOf::Turns { upto, .. }) = summarize::due(&task, &self.log) else { return };
         let model = Scripted::from_toml("name = \"m\"\n[[turn]]\ntext = \"x\"\n", WINDOW).expect("a recording");
         let asked = summarize::turns(&task, &self.log, upto, &config(), &config(), &model);
-        let (ready, trust) = asked.expect("it fits");
+        let (ready, trust) = (asked.expect("it fits"), summarize::trust(&self.log, upto));
         assert!(ready.prompt_tokens <= WINDOW / 2, "{} tokens to tell it from", ready.prompt_tokens);
         let outside = outside(&ready.request.turns.iter().map(words).collect::<String>());
         assert!(!outside.contains("some output"), "foreign words stand outside of every fence: {outside}");

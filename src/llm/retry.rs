@@ -19,11 +19,13 @@ pub struct Patience {
     /// No single wait is longer, a server's Retry-After included: one that asks for more ends the call, so that the task's own
     /// timer waits instead of a driver.
     pub longest: Duration,
+    /// No wait ends later, if set: the last refusal is the result then.
+    pub until: Option<tokio::time::Instant>,
 }
 
 impl Default for Patience {
     fn default() -> Self {
-        Self { tries: 5, first: Duration::from_secs(1), longest: Duration::from_secs(60) }
+        Self { tries: 5, first: Duration::from_secs(1), longest: Duration::from_secs(60), until: None }
     }
 }
 
@@ -89,7 +91,9 @@ fn wait(error: &ModelError, tries: u32, patience: &Patience) -> Option<Duration>
     }
     // Half fixed, half by chance: tasks that were refused together must not come back together.
     let jittered = step / 2 + (step / 2).mul_f64(chance());
-    Some(jittered.max(asked + (patience.first / 4).mul_f64(chance())))
+    let wait = jittered.max(asked + (patience.first / 4).mul_f64(chance()));
+    let is_in_time = |until| tokio::time::Instant::now() + wait <= until;
+    patience.until.is_none_or(is_in_time).then_some(wait)
 }
 
 /// A number in 0..1. Without randomness from the system a fixed one does: only spreading suffers.

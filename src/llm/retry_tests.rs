@@ -37,7 +37,8 @@ impl Model for Failing {
     }
 }
 
-const QUICK: Patience = Patience { tries: 4, first: Duration::from_millis(2), longest: Duration::from_millis(10) };
+const QUICK: Patience =
+    Patience { tries: 4, first: Duration::from_millis(2), longest: Duration::from_millis(10), until: None };
 
 fn request() -> ModelRequest {
     ModelRequest {
@@ -102,7 +103,7 @@ async fn cancelling_ends_a_request_and_a_wait() {
     assert_eq!(answer.unwrap_err(), RetryError::Cancelled);
 
     let cancel = CancellationToken::new();
-    let slow = Patience { first: Duration::from_secs(3600), longest: Duration::from_secs(3600), tries: 2 };
+    let slow = Patience { first: Duration::from_secs(3600), longest: Duration::from_secs(3600), tries: 2, until: None };
     let refusing = Failing::with(&[down()]);
     let call = respond(&refusing, &request, &Silent, &slow, &cancel);
     let (answer, ()) = tokio::join!(call, async { cancel.cancel() });
@@ -111,7 +112,7 @@ async fn cancelling_ends_a_request_and_a_wait() {
 
 #[test]
 fn waits_grow_and_keep_within_bounds() {
-    let patience = Patience { tries: 10, first: Duration::from_secs(1), longest: Duration::from_secs(60) };
+    let patience = Patience { tries: 10, ..Patience::default() };
     for tries in 1..10 {
         let step = Duration::from_secs(1 << (tries - 1)).min(patience.longest);
         let wait = wait(&down(), tries, &patience).unwrap();
@@ -119,4 +120,15 @@ fn waits_grow_and_keep_within_bounds() {
     }
     let asked = wait(&ModelError::RateLimited { retry_after_ms: Some(30_000) }, 1, &patience).unwrap();
     assert!(asked >= Duration::from_secs(30) && asked < Duration::from_secs(31));
+}
+
+#[tokio::test]
+async fn a_wait_that_would_end_too_late_gives_the_last_refusal_at_once() {
+    let until = |seconds| Some(tokio::time::Instant::now() + Duration::from_secs(seconds));
+    let limited = ModelError::RateLimited { retry_after_ms: Some(30_000) };
+    assert!(wait(&limited, 1, &Patience { until: until(40), ..Patience::default() }).is_some());
+    assert_eq!(wait(&limited, 1, &Patience { until: until(20), ..Patience::default() }), None);
+    let (failing, patience) = (Failing::with(&[limited]), Patience { until: until(20), ..Patience::default() });
+    let ended = respond(&failing, &request(), &Silent, &patience, &CancellationToken::new()).await.unwrap_err();
+    assert!(matches!(ended, RetryError::Failed { tries: 1, error: ModelError::RateLimited { .. } }), "{ended:?}");
 }

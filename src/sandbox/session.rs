@@ -55,9 +55,16 @@ const GIT_ENV: &[(&str, &str)] = &[
     ("GIT_CONFIG_VALUE_8", "0"),
 ];
 
-/// Shell lines that fail where git would open a pipe, and wait without end for a writer: of a layered workspace only its layer can have one.
+/// Shell lines that fail where git would open a pipe, and wait without end for a writer: a file of rules, or one of a repository within the
+/// tree, wherever its `.git` leads. Of a layered workspace only its layer can have one.
 pub(super) const NO_PIPES: &str = r#"
-pipe=$(cd "${CAISSON_LAYER:-.}" && find . -name .git -prune -o -name '.git*' -type p -print 2>/dev/null | head -n 1) || :
+pipe=$(cd "${CAISSON_LAYER:-.}" && find . -path ./.git -prune -o -name .git -prune -exec sh -c '
+    dir=$1
+    if [ -f "$1" ]; then
+        dir=$(head -c 4096 "$1" | sed -n "s/^gitdir: //p" | head -n 1)
+        case $dir in /*) ;; *) dir=${1%/*}/$dir ;; esac
+    fi
+    find -L "$dir" -type p -print' nested {} \; -o -name '.git*' -type p -print 2>/dev/null | head -n 1) || :
 [ -z "$pipe" ] || { echo "$pipe is a pipe, and git would wait for it without end: delete it" >&2; exit 1; }
 "#;
 

@@ -328,7 +328,7 @@ mod tests {
         let text = "\"text/template\"\n".repeat(32_000);
         let began = Instant::now();
         assert_eq!(ids("a.go", &text), []);
-        assert!(began.elapsed() < Duration::from_secs(200), "{:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     }
 
     #[test]

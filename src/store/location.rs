@@ -33,13 +33,8 @@ const LOCK_WITH_OTHERS: &str = "SELECT pg_try_advisory_lock_shared(2797312823076
 /// whatever the server's default isolation is.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(27973128230760303)";
 
-/// The server ends the session of a host that stops within a transaction, because it blocks all others. Tests encode the largest pictures
-/// unoptimised on busy machines, which takes seconds.
-const NO_STANDSTILL: &str = if cfg!(test) {
-    "SET idle_in_transaction_session_timeout = 20000"
-} else {
-    "SET idle_in_transaction_session_timeout = 5000"
-};
+/// The server ends the session of a host that stops within a transaction, because it blocks all others.
+const NO_STANDSTILL: &str = "SET idle_in_transaction_session_timeout = 5000";
 
 /// How long the lock is waited for. The end of a local socket is noticed at once, that of a network connection only by the keepalives
 /// below.

@@ -7,18 +7,20 @@ use regex::Regex;
 const READ: &str = r#"\.(?:show|has_path)\((?:[^()]|\([^()]*\))*?(?:\bFILE\b|"\.caisson\.toml")"#;
 
 /// The functions of a text, outside its tests, in which this stands.
-fn functions(text: &str, pattern: &str) -> Vec<String> {
+fn functions(text: &str, pattern: &Regex) -> Vec<String> {
     let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    let (pattern, head) = (Regex::new(pattern).expect("a literal"), Regex::new(r"\bfn (\w+)").expect("a literal"));
-    let name = |at: usize| head.captures_iter(&code[..at]).last().map(|found| found[1].to_owned()).unwrap_or_default();
+    // Few texts have a hit.
+    let head = || Regex::new(r"\bfn (\w+)").expect("a literal");
+    let name =
+        |at: usize| head().captures_iter(&code[..at]).last().map(|found| found[1].to_owned()).unwrap_or_default();
     pattern.find_iter(code).map(|hit| name(hit.start())).collect()
 }
 
 /// Those of all sources, behind their files' names.
 fn of_sources(pattern: &str) -> Vec<String> {
-    let mut found = Vec::new();
+    let (mut found, pattern) = (Vec::new(), Regex::new(pattern).expect("a literal"));
     for path in files(&root().join("src"), &[".rs"]).into_iter().filter(|path| !shown(path).ends_with("tests.rs")) {
-        let names = functions(&read(&path), pattern);
+        let names = functions(&read(&path), &pattern);
         found.extend(names.into_iter().map(|name| format!("{}: {name}", shown(&path))));
     }
     found
@@ -49,5 +51,5 @@ fn a_read_of_the_file_is_found_however_it_is_written() {
                 fn three() {\n    repos.has_path(key, at, \".caisson.toml\")\n}\n\
                 fn other() {\n    repos.show(key, at, name, MAX);\n    say(FILE);\n}\n\
                 #[cfg(test)]\nmod tests {\n    fn four() {\n        repos.show(key, at, FILE, MAX)\n    }\n}\n";
-    assert_eq!(functions(text, READ), ["one", "two", "three"]);
+    assert_eq!(functions(text, &Regex::new(READ).expect("a literal")), ["one", "two", "three"]);
 }

@@ -1,6 +1,7 @@
 //! Streamed answers: each equals the same answer sent whole, wherever the stream is split, and an incomplete stream is an error.
 
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use caisson::config::process::ModelKind;
 use caisson::llm::retry::{self, RetryError};
@@ -122,13 +123,15 @@ async fn a_stream_that_is_cut_at_any_event_is_lost() {
 async fn a_whole_answer_does_not_wait_for_the_connection_and_silence_ends_a_half_one() {
     for kind in WIRES {
         let text = streamed::events(kind, &answer(kind)).concat().into_bytes();
+        let began = Instant::now();
         let open = Reply::Stream(vec![text.clone()], End::Open);
         // The server ends neither the stream nor the connection. Gemini's streams have no other end than the connection's.
         let response = asked(kind, anything, open).await;
         assert_eq!(response.unwrap(), whole(kind).await, "{kind:?}");
+        assert!(began.elapsed() < Duration::from_secs(2));
         let half = Reply::Stream(vec![text[..text.len() / 2].to_vec()], End::Open);
         let error = asked(kind, anything, half).await.unwrap_err();
-        assert!(matches!(&error, ModelError::Lost(why) if why.contains("no answer within 1.6 s")), "{kind:?}: {error}");
+        assert!(matches!(&error, ModelError::Lost(why) if why.contains("no answer within 0.4 s")), "{kind:?}: {error}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! `/allow` and `/deny`: from a comment to the rules of a running sandbox, to the next review, and back.
 
-use crate::world::{FIX, REPO, World, held, next_second};
+use crate::world::{FIX, PATIENCE, REPO, World, held, next_second};
 use caisson::cli::store::location;
 use caisson::sandbox::broker::Broker;
 use caisson::store::{RequestText, Store, TakeBack};
@@ -21,7 +21,7 @@ pub fn told(world: &World) -> Vec<String> {
 
 /// Waits until this is the newest request to the router.
 async fn until_told(world: &World, words: &str) {
-    let end = Instant::now() + Duration::from_secs(300);
+    let end = Instant::now() + PATIENCE;
     while told(world).last().map(String::as_str) != Some(words) {
         assert!(Instant::now() < end, "waited for {words:?}: {:#?}", told(world));
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -87,7 +87,7 @@ async fn what_is_allowed_for_the_repository_is_there_for_later_tasks_until_it_is
     world.alice().comment(REPO, first, "/allow semver.org repo").expect("said");
     world.until_said(first, "every later one of this repository").await;
     world.alice().open_issue(REPO, "Versions compare as text, again", "/fix").expect("issue");
-    let end = Instant::now() + Duration::from_secs(300);
+    let end = Instant::now() + PATIENCE;
     let second = loop {
         let task = world.store().task(TaskId(2)).await.expect("read");
         if let (Some(pull), "awaiting-review") = (task.pull, task.state.name()) {

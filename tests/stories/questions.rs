@@ -104,6 +104,21 @@ async fn an_answer_that_is_paid_for_is_waited_for_when_the_bot_ends() {
     assert_eq!(world.model.asked().len(), before + 1, "and was not asked for twice");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_comes_when_the_task_is_over_is_posted() {
+    let world = World::new(FIX).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    let before = world.model.asked().len();
+    world.model.set_thinks(Duration::from_secs(4));
+    world.alice().comment(REPO, pull, "/ask what is done?").expect("said");
+    world.until("a question to the model", |_| world.model.asked().len() > before).await;
+    world.alice().comment(REPO, issue, "/stop").expect("said");
+    world.until("the end", |task| task.state.ended()).await;
+    world.until_said(pull, "from the task's log and files").await;
+    assert!(!world.log().await.iter().any(|event| matches!(event, Event::Replied(_))), "it came too late to be stored");
+}
+
 /// As `ANSWERS`, for questions that stand in inline comments.
 const AT_LINES: &str = r#"
 name = "who answers"

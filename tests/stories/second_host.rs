@@ -58,7 +58,7 @@ impl SecondHost {
     /// As SIGTERM does.
     pub async fn stop(&mut self) {
         if let Some((runtime, bot)) = self.bot.take() {
-            let patience = Patience { all: Duration::from_secs(120), paid: Duration::from_secs(120) };
+            let patience = Patience { all: Duration::from_secs(20), paid: Duration::from_secs(20) };
             runtime.spawn(bot.stop(patience)).await.expect("stopped");
             end(runtime);
         }

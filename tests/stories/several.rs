@@ -87,7 +87,7 @@ async fn a_host_that_is_killed_at_an_action_is_followed_by_the_other() {
     world.kill();
     let killed = Instant::now();
     until_held(&world, &["beside"]).await;
-    assert!(killed.elapsed() < Duration::from_secs(60), "the lease lasts 10 s");
+    assert!(killed.elapsed() < Duration::from_secs(30), "the lease lasts 10 s");
     world.until("the first action's end", |task| task.used > 1 || task.state.name() == "awaiting-review").await;
     let log = world.log().await;
     let first = log.iter().find_map(|event| match event {

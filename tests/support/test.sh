@@ -61,7 +61,7 @@ fi
 # The static programs are linked on one core, and the images wait for the network and for dpkg: beside the build of the tests.
 parts() {
     tests/support/programs.sh >"$1/programs" || return
-    [ -z "$2" ] || CAISSON_PROGRAMS=$(cat "$1/programs") timeout "${CAISSON_IMAGES_TIMEOUT:-900}" compose/images/build.sh sandbox router
+    [ -z "$2" ] || CAISSON_PROGRAMS=$(cat "$1/programs") timeout --foreground "${CAISSON_IMAGES_TIMEOUT:-900}" compose/images/build.sh sandbox router
 }
 export -f parts
 say "build (the static runner and router and the images beside it)"

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::{Walk, WalkBuilder};
-use locate::{has_odd_rules, may_enter};
+use locate::{RULES, has_odd_rules, may_enter};
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
 
@@ -29,14 +29,14 @@ pub fn walk(scope: &Scope<'_>, path: &str, depth: u32) -> Result<(PathBuf, Walk)
     };
     let inside = inside.to_owned();
     // The walk reads the rules of the directories above as well.
-    if start.ancestors().take_while(|at| at.starts_with(scope.workspace.root())).any(has_odd_rules) {
+    if start.ancestors().take_while(|at| at.starts_with(scope.workspace.root())).any(|at| has_odd_rules(at, &RULES)) {
         return FileError::sentence("a .gitignore or .ignore here is no regular file: delete it with bash first");
     }
     let mut builder = WalkBuilder::new(&start);
     builder.hidden(false).require_git(false).git_global(false).git_exclude(false).follow_links(false);
     builder.max_depth(if depth == 0 { None } else { usize::try_from(depth).ok() });
     builder.sort_by_file_name(std::ffi::OsStr::cmp);
-    builder.filter_entry(may_enter);
+    builder.filter_entry(|entry| may_enter(entry, &RULES));
     Ok((inside, builder.build()))
 }
 

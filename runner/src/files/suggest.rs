@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ignore::WalkBuilder;
-use locate::{has_odd_rules, may_enter};
+use locate::{RULES, has_odd_rules, may_enter};
 
 use super::shown::show;
 
@@ -23,13 +23,13 @@ pub fn missing(root: &Path, relative: &Path) -> String {
 /// Paths with the same name elsewhere, or with a name that is nearly the same, best first.
 fn similar(root: &Path, relative: &Path) -> Vec<String> {
     let Some(name) = relative.file_name().map(|name| name.to_string_lossy().to_lowercase()) else { return Vec::new() };
-    if has_odd_rules(root) {
+    if has_odd_rules(root, &RULES) {
         return Vec::new();
     }
     let wanted = show(relative).to_lowercase();
     let mut builder = WalkBuilder::new(root);
     builder.hidden(false).require_git(false).git_global(false).git_exclude(false).follow_links(false);
-    builder.filter_entry(may_enter);
+    builder.filter_entry(|entry| may_enter(entry, &RULES));
     let mut found: Vec<(usize, String)> = Vec::new();
     for entry in builder.build().flatten().take(LOOKED_AT).filter(|entry| entry.depth() > 0) {
         let other = entry.file_name().to_string_lossy().to_lowercase();

@@ -86,10 +86,12 @@ pub(super) async fn put_back(state_dir: &Path, forge: &Gitea, repo: &RepoRef, en
             }
         };
         if let Some(why) = why {
+            let (mut beside, mut n) = (path.with_extension("refused.json"), 1);
             // An earlier one keeps its name.
-            let names = std::iter::once(String::new()).chain((2..).map(|n| format!("-{n}")));
-            let mut besides = names.map(|n| path.with_extension(format!("refused{n}.json")));
-            let beside = besides.find(|it| !it.exists()).context("every name is taken")?;
+            while beside.exists() {
+                n += 1;
+                beside = path.with_extension(format!("refused-{n}.json"));
+            }
             fs::rename(&path, &beside).with_context(|| format!("cannot rename {}", path.display()))?;
             anyhow::bail!(
                 "the rule of {} is not put back: {why}. What was set in it is in {}; repeat this to go on with the one that stands, or a plain one",

@@ -73,26 +73,26 @@ pub(super) fn files(text: &str, truncated: bool, look: &Look, asked: &str) -> Ve
     let is_new = |it: &NamedText<'_>, name: &String| {
         had.get(it.path.as_str()).is_none_or(|had| !had.contains(name)) && !is_own(name, it.text)
     };
-    // A name moves only into a file that is written: those that are not are left out, and the others are placed once more.
-    let mut into: BTreeSet<&str> = given.iter().map(|it| it.path.as_str()).collect();
-    for _ in 0..ROUNDS {
-        let given_there = given.iter().filter(|it| into.contains(it.path.as_str()));
-        let new: Vec<(&String, BTreeSet<&String>)> =
-            given_there.map(|it| (&it.path, it.names.iter().filter(|name| is_new(it, name)).collect())).collect();
-        let out = placed(&given, &new, look, asked);
-        if into.iter().all(|path| out.contains_key(path)) {
+    let names_of = |it: &NamedText<'_>| it.names.iter().filter(|name| is_new(it, name)).cloned().collect();
+    let new: Vec<BTreeSet<String>> = given.iter().map(names_of).collect();
+    // A name moves only into a file that is written: where one with new names is not, the others are placed once more.
+    let (mut into, mut rounds): (BTreeSet<&str>, usize) = (given.iter().map(|it| it.path.as_str()).collect(), ROUNDS);
+    loop {
+        let moved = given.iter().map(|it| it.path.as_str()).zip(&new);
+        let moved: Vec<(&str, &BTreeSet<String>)> =
+            moved.filter(|(path, names)| rounds > 0 && into.contains(path) && !names.is_empty()).collect();
+        let out = placed(&given, &moved, look, asked);
+        if moved.iter().all(|(path, _)| out.contains_key(path)) {
             return out.into_iter().map(|(path, content)| NewFile::new(path, content)).collect();
         }
-        into = out.into_keys().collect();
+        (into, rounds) = (out.into_keys().collect(), rounds - 1);
     }
-    let out = placed(&given, &[], look, asked);
-    out.into_iter().map(|(path, content)| NewFile::new(path, content)).collect()
 }
 
-/// The new text of each file that can be written, where these names are `new` in the file beside them.
+/// The new text of each file that can be written, where these names moved into the file beside them.
 fn placed<'a>(
     given: &'a [NamedText<'a>],
-    new: &[(&String, BTreeSet<&String>)],
+    moved: &[(&str, &BTreeSet<String>)],
     look: &Look,
     asked: &str,
 ) -> BTreeMap<&'a str, String> {
@@ -102,8 +102,9 @@ fn placed<'a>(
         if !*is_own && out.contains_key(path.as_str()) && names.len() == 1 && names.contains("main") {
             continue;
         }
-        let moves = |name: &str| new.iter().any(|(other, names)| *other != path && names.contains(&name.to_owned()));
-        let goes = |name: &str| removes(asked, name) || moves(name);
+        let goes = |name: &str| {
+            removes(asked, name) || moved.iter().any(|(other, names)| other != path && names.contains(name))
+        };
         let so_far = out.get(path.as_str()).map(String::as_str);
         if let Some(content) = content((text, *is_own), path, look, so_far, &goes) {
             out.insert(path, content);

@@ -220,15 +220,15 @@ fn answers_of_small_models_lose_nothing_and_bring_no_examples() {
 
 #[test]
 fn an_answer_of_one_block_again_and_again_costs_little() {
-    let file: String = (0..400).map(|n| format!("def f{n}(x):\n    return x + {n}\n\n\n")).collect();
+    let file: String = (0..1_000).map(|n| format!("def f{n}(x):\n    return x + {n}\n\n\n")).collect();
     let mut look = shown(&[("lib/big.py", &file)]);
     look.files[0].lines = vec![(1, 400)];
     let block = |n: u32| format!("lib/big.py\n```python\ndef f{n}(x):\n    return x\n```\n");
     let began = std::time::Instant::now();
-    assert_eq!(given(&block(3).repeat(400), &look).len(), 1);
+    assert_eq!(given(&block(3).repeat(1_000), &look).len(), 1);
     let many: String = (0..100).map(block).collect();
     let out = given(&many, &look);
     assert_eq!(out[0].1.matches("    return x\n").count(), MOST_BLOCKS);
     // In an unoptimised build on a busy machine.
-    assert!(began.elapsed().as_secs() < 200, "{:?}", began.elapsed());
+    assert!(began.elapsed().as_secs() < 60, "{:?}", began.elapsed());
 }

@@ -29,9 +29,8 @@ pub(super) fn content(
     goes: &dyn Fn(&str) -> bool,
 ) -> Option<String> {
     let Some(shown) = look.files.iter().find(|file| file.path == path) else {
-        // The content of a file that was not shown is unknown, so it may be created but not replaced.
-        let is_there = look.others.iter().any(|other| other == path);
-        return (!is_there && !part::omits(text, "")).then(|| text.to_owned());
+        // A new file: `answer` gives no other one that was not shown.
+        return (!part::omits(text, "")).then(|| text.to_owned());
     };
     let base = so_far.unwrap_or(&shown.text);
     let out = merged((text, is_own), shown, so_far, goes)?;

@@ -374,7 +374,7 @@ fn last() {}
         let began = std::time::Instant::now();
         let marks = "#[test]".repeat(100_000);
         assert!(parted(&marks).tests.is_empty());
-        assert!(began.elapsed().as_secs() < 200, "one look at each to the end would take many minutes");
+        assert!(began.elapsed().as_secs() < 20, "one look at each to the end would take many minutes");
     }
 
     #[test]

@@ -58,12 +58,11 @@ const COPY_MS: u64 = 600_000;
 /// Packs files that the project ignores, because others would appear in the agent's tree. Only `.gitignore` files count, not what a command
 /// wrote into `.git`.
 const PACK_WORK: &str = r#"
-set -eu
 list=$(mktemp)
 git --git-dir=.git --work-tree=. ls-files -z --others --ignored --exclude-per-directory=.gitignore > "$list"
 exec tar -c --null --no-recursion -T "$list" -f -
 "#;
-const PACK_HOME: &str = r#"set -eu; cd "$HOME"; exec tar -c -f - ."#;
+const PACK_HOME: &str = r#"cd "$HOME"; exec tar -c -f - ."#;
 const UNPACK_WORK: &str = "exec tar -x --no-same-owner -f -";
 const UNPACK_HOME: &str = r#"set -eu; cd "$HOME"; exec tar -x --no-same-owner -f -"#;
 
@@ -195,10 +194,8 @@ impl Setups {
             let left = free.saturating_sub(self.core.settings.disk_floor_bytes);
             let path = beside.join(name);
             let mut file = tokio::fs::File::create(&path).await.map_err(|e| io(&path, &e))?;
-            // Git runs for one of them alone.
-            let checked = format!("set -e{NO_PIPES}{pack}");
-            let script = if pack == PACK_WORK { checked.as_str() } else { pack };
-            let work = Work::new(["sh", "-c", script]).wall(COPY_MS);
+            let script = format!("set -eu{NO_PIPES}{pack}");
+            let work = Work::new(["sh", "-c", &script]).wall(COPY_MS);
             let done = session.spool(work, &mut file, most.min(left)).await;
             let done = done.map_err(|e| match e {
                 SandboxError::Limit(_) if left < most => SandboxError::Unavailable(format!(

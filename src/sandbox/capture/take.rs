@@ -42,9 +42,11 @@ printf '%s' "$5" > "$dir/info/exclude"
 sparse=--sparse
 git() { command git --work-tree=. -c core.bigFileThreshold=1 -c core.looseCompression=0 -c pack.compression=1 -c maintenance.auto=false "$@"; }
 [ -z "${CAISSON_MIRROR:-}" ] || printf '%s/objects\n' "$CAISSON_MIRROR" >> "$dir/objects/info/alternates"
-# A store with a pipe, or a link that may lead to one, is not lent: git would wait for it without end.
+# A store with a pipe, or a link or another store that may lead to one, is not lent: git would wait for it without end.
+others=.git/objects/info/alternates
 if [ "$2" = borrow ] && [ -d .git/objects ] && [ ! -L .git ] && [ ! -L .git/objects ] &&
-    [ -z "$(find .git/objects ! -type d ! -type f -print 2>/dev/null | head -n 1)" ]; then
+    [ -z "$(find .git/objects ! -type d ! -type f -print 2>/dev/null | head -n 1)" ] &&
+    { [ ! -s $others ] || [ "$(head -c 4096 $others)" = "${CAISSON_MIRROR:-}/objects" ]; }; then
     printf '%s\n' "$PWD/.git/objects" >> "$dir/objects/info/alternates"
 fi
 "#;
@@ -83,9 +85,6 @@ case "$4" in
         touch -d "@$second" "$dir/index"
         ;;
 esac
-# Git reads those of repositories within the tree, too.
-pipe=$(find . -path ./.git -prune -o \( -type p -o -type l \) -path '*/.git/*' -exec test -p {} \; -print 2>/dev/null | head -n 1) || :
-[ -z "$pipe" ] || { echo "$pipe is a pipe, and git would wait for it without end: delete it" >&2; exit 1; }
 git add -A .
 # What is neither taken now nor ignored by the repository itself.
 git -c core.quotePath=false ls-files -o --directory --no-empty-directory --exclude-per-directory=.gitignore > "$dir/left-out"

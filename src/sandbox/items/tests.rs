@@ -289,7 +289,7 @@ fn an_output_made_to_cost_much_costs_little() {
     };
     let pair = |first: &str, second: &str| numbered(first) + &numbered(second);
     let mut hostile: Vec<String> =
-        KNOWN.iter().map(|line| format!("{line}\n").repeat(most / 8 / (line.len() + 1))).collect();
+        KNOWN.iter().map(|line| format!("{line}\n").repeat(most / (line.len() + 1))).collect();
     hostile.push(pair("thread 'x#' panicked at a.rs:1:1:\n", "failures:\n    #\n"));
     hostile.push(format!(
         "=== FAILURES ===\n{}",
@@ -315,7 +315,7 @@ fn an_output_made_to_cost_much_costs_little() {
     hostile.iter().for_each(|text| held(&read(text)));
     let each = began.elapsed() / u32::try_from(hostile.len()).unwrap();
     // Generous, for an unoptimised build on a busy machine.
-    assert!(each < std::time::Duration::from_secs(20), "{each:?} for each of {}", hostile.len());
+    assert!(each < std::time::Duration::from_secs(2), "{each:?} for each of {}", hostile.len());
 }
 
 /// Lines that the readers look for.

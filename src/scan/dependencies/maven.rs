@@ -338,6 +338,6 @@ mod tests {
             dependency.repeat(20_000)
         );
         assert_eq!(found(&text), [("${p0}:a".to_owned(), "${loop}".to_owned(), String::new())]);
-        assert!(began.elapsed() < Duration::from_secs(200), "{:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     }
 }

@@ -102,7 +102,7 @@ fn a_manifest_and_a_lock_file_without_an_end_are_cut_soon_and_the_rest_is_counte
         ("package.json", &format!("{{\"dependencies\": {{\n{}\n}}}}", asked.join(",\n"))),
         ("package-lock.json", &format!("{{\"packages\": {{\n{}\n}}}}", entries.join(",\n"))),
     ]));
-    assert!(began.elapsed() < Duration::from_secs(200), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     assert_eq!((scan.direct.len() as u64 + scan.more, packages.len()), (200_000, LOCKED));
     let why = "more locked versions than are looked at".to_owned();
     assert!(scan.unread.contains(&("50000 more".to_owned(), why)), "{:?}", scan.unread);

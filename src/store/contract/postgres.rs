@@ -63,7 +63,7 @@ async fn a_host_that_stands_still_within_a_transaction_holds_up_the_others_for_s
     let mut still = fresh.location.writer().await.expect("open");
     sqlx::Executor::execute(&mut still, fresh.location.begin()).await.expect("begun");
     let began = std::time::Instant::now();
-    let written = tokio::time::timeout(std::time::Duration::from_secs(300), async {
+    let written = tokio::time::timeout(std::time::Duration::from_secs(60), async {
         while store.note_input("comment:1#0", 9).await.is_err() {}
     });
     written.await.expect("in time");
