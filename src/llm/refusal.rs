@@ -35,6 +35,8 @@ pub(super) fn classify(status: StatusCode, headers: &HeaderMap, body: &str) -> M
         return ModelError::Unauthorized(format!("{shown} (no credit is left for this key)"));
     }
     match status.as_u16() {
+        // Larger than the limit of a whole minute: waiting does not make it fit.
+        429 if is_over_a_whole_minute(&text) => ModelError::ContextFull,
         429 | 529 => ModelError::RateLimited { retry_after_ms },
         413 => ModelError::ContextFull,
         _ if is_overflow(&code, &text) => ModelError::ContextFull,
@@ -72,6 +74,13 @@ fn is_overflow(code: &str, text: &str) -> bool {
     ];
     let text = text.to_lowercase();
     CODES.iter().any(|c| code.contains(c)) || WORDS.iter().any(|w| text.contains(w))
+}
+
+/// The words by which OpenAI and Groq say that one request takes more tokens than a minute's limit. Where the limit is only used up, they say
+/// "Rate limit reached".
+fn is_over_a_whole_minute(text: &str) -> bool {
+    let text = text.to_lowercase();
+    text.contains("request too large") && (text.contains("tokens per min") || text.contains("must be reduced"))
 }
 
 /// The words by which a chat template refuses a conversation, from the templates that ship with models; llama.cpp answers 500 with them

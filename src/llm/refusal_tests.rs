@@ -42,6 +42,17 @@ fn too_long_conversations_are_known_by_their_words() {
 }
 
 #[test]
+fn a_request_over_a_whole_minutes_tokens_is_too_long_and_a_limit_that_is_used_up_passes() {
+    let large = "Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Requested 36278. The input or output tokens must be reduced in order to run successfully.";
+    let reached = "Rate limit reached for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Used 29000, Requested 2000. Please try again in 2s.";
+    let body = |text: &str| {
+        serde_json::json!({ "error": { "message": text, "type": "tokens", "code": "rate_limit_exceeded" } }).to_string()
+    };
+    assert_eq!(of(429, &body(large)), ModelError::ContextFull);
+    assert_eq!(of(429, &body(reached)), ModelError::RateLimited { retry_after_ms: None });
+}
+
+#[test]
 fn refusals_of_the_key_and_of_money_need_a_person() {
     assert!(matches!(of(401, r#"{"error":"bad key"}"#), ModelError::Unauthorized(t) if t == "HTTP 401, bad key"));
     assert!(matches!(of(403, ""), ModelError::Unauthorized(t) if t == "HTTP 403"));
