@@ -31,6 +31,9 @@ use super::{
 const DEFAULT_BASE: &str = "https://api.anthropic.com";
 const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
 
+/// The kinds of blocks that hold thinking.
+const THINKING: [&str; 2] = ["thinking", "redacted_thinking"];
+
 /// The vendor's way of counting pictures: patches of 28 pixels, at most 4,784.
 const PICTURES: Counting = Counting {
     gif: true,
@@ -190,7 +193,7 @@ fn messages(asker: &Asker<'_>, turns: &[Turn]) -> Vec<(&'static str, Vec<Json>)>
         let (role, blocks) = match turn {
             WireTurn::User(parts) => ("user", ours(parts.iter().map(part).collect())),
             WireTurn::Assistant { text, calls, vendor } => {
-                let own = asker.own(*vendor);
+                let own = asker.own(*vendor).filter(|blocks| !ends_in_thinking(blocks));
                 ids.begin(calls, own.is_some());
                 ("assistant", own.unwrap_or_else(|| ours(assistant(text, calls, &ids))))
             }
@@ -202,6 +205,12 @@ fn messages(asker: &Asker<'_>, turns: &[Turn]) -> Vec<(&'static str, Vec<Json>)>
         }
     }
     list
+}
+
+/// Whether the last block is thinking, with which an assistant's message may not end: the answer had neither text nor calls.
+fn ends_in_thinking(blocks: &[Json]) -> bool {
+    let last = blocks.last().and_then(Json::as_value).unwrap_or_default();
+    is(&last, &THINKING)
 }
 
 /// Ids of calls as they are sent: each may stand once in the whole conversation, and other servers count theirs anew in each answer.
@@ -299,15 +308,18 @@ fn parse(whole: &Whole, turn: usize, asker: &Asker<'_>) -> Result<ModelResponse,
 /// (docs.anthropic.com/en/docs/build-with-claude/extended-thinking). Text that says nothing is refused when it is sent.
 fn thinking(whole: &Whole) -> Option<Vec<Box<RawValue>>> {
     let blocks = raw::elements(&whole.text, &["content"])?;
-    let is = |block: &Value, kinds: &[&str]| block["type"].as_str().is_some_and(|kind| kinds.contains(&kind));
     let read = |block: &RawValue| serde_json::from_str::<Value>(block.get()).unwrap_or_default();
-    let thinks = blocks.iter().any(|block| is(&read(block), &["thinking", "redacted_thinking"]));
+    let thinks = blocks.iter().any(|block| is(&read(block), &THINKING));
     let whole = blocks.iter().map(|block| read(block)).all(|block| {
         // Arguments that came as a text are no call of this wire.
         !is(&block, &["tool_use"]) || block["input"].is_object()
     });
     let empty = |block: &Value| is(block, &["text"]) && block["text"].as_str().unwrap_or_default().trim().is_empty();
     (thinks && whole).then(|| blocks.into_iter().filter(|block| !empty(&read(block))).collect())
+}
+
+fn is(block: &Value, kinds: &[&str]) -> bool {
+    block["type"].as_str().is_some_and(|kind| kinds.contains(&kind))
 }
 
 fn call(block: &Value) -> ToolCall {

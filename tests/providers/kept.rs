@@ -134,6 +134,32 @@ async fn parts_are_left_out_for_another_model_other_rules_or_a_new_conversation(
     }
 }
 
+/// Anthropic refuses an assistant's message that ends in thinking, also one that is already in a log.
+#[tokio::test]
+async fn an_answer_of_thinking_alone_is_given_back_as_one_without_words() {
+    let kind = ModelKind::Anthropic;
+    let thinking: Value = serde_json::from_str(part(kind)).unwrap();
+    let redacted = json!({ "type": "redacted_thinking", "data": "EmwK" });
+    for content in [json!([thinking]), json!([redacted]), json!([thinking, { "type": "text", "text": "" }])] {
+        let vendor = Vendor::start(check(kind), vec![]).await;
+        let asked = client(kind, &vendor.url, KEY);
+        let usage = json!({ "input_tokens": 9, "output_tokens": 2 });
+        let alone = json!({ "model": "test-model", "stop_reason": "end_turn", "content": content, "usage": usage });
+        vendor.answer(Reply::ok(alone));
+        let mut log = began("Sums are wrong", "`add(1, 2)` gives -1.");
+        let TurnAnswer { turn, text, calls, usage, micro_usd, duration_ms, model, vendor: parts } =
+            converse(asked.as_ref(), &log).await;
+        assert!(text.is_empty() && calls.is_empty() && parts.is_some(), "{content}");
+        log.push(Event::TurnCompleted { turn, text, calls, usage, micro_usd, duration_ms, model, vendor: parts });
+        log.push(Event::Nudged { turn });
+        vendor.answer(Reply::ok(answer(kind)));
+        converse(asked.as_ref(), &log).await;
+        assert_eq!(vendor.refused(), Vec::<Value>::new(), "{content}");
+        let sent = vendor.raw().pop().unwrap();
+        assert!(sent.contains("(no answer)") && !sent.contains(part(kind)), "{sent}");
+    }
+}
+
 /// Calls whose ids were replaced are answered by their new ids, which the opaque parts do not contain.
 #[tokio::test]
 async fn an_answer_that_had_to_be_mended_or_was_cut_keeps_nothing() {

@@ -250,5 +250,10 @@ fn anthropic_blocks(role: &str, blocks: &[Value], waiting: &[Value]) -> Result<V
             (_, other) => return Err(format!("unexpected block {other}")),
         }
     }
+    let last = blocks.last().and_then(|block| block["type"].as_str());
+    want(
+        !matches!(last, Some("thinking" | "redacted_thinking")),
+        "The final block in an assistant message cannot be `thinking`.",
+    )?;
     Ok(asked)
 }
