@@ -5,6 +5,7 @@
 
 use domain::{Event, SummaryOf};
 
+use super::history::counted_since;
 use crate::llm::{ModelRequest, Turn};
 
 /// Tokens per 1,000 characters, until the model's own rate is known.
@@ -58,8 +59,8 @@ struct Counted {
     tokens: u64,
 }
 
-/// The newest prompt that the server counted. Only prompts since the conversation was last shortened count; their answers are the last ones
-/// in the request.
+/// The newest prompt that the server counted. Only prompts of the present model since the conversation was last shortened count; the answers
+/// since then are the last ones in the request.
 fn last_count(request: &ModelRequest, log: &[Event]) -> Option<Counted> {
     let told = |of: SummaryOf| matches!(of, SummaryOf::Turns { .. });
     let shapes = |event: &Event| match event {
@@ -68,7 +69,8 @@ fn last_count(request: &ModelRequest, log: &[Event]) -> Option<Counted> {
         _ => false,
     };
     let begins = log.iter().rposition(shapes).unwrap_or(0);
-    let counts: Vec<u64> = log[begins..].iter().filter_map(prompt_tokens).collect();
+    let since = counted_since(log);
+    let counts: Vec<u64> = log[begins..].iter().filter_map(|event| prompt_tokens(event, since)).collect();
     let newest = counts.iter().rposition(|tokens| *tokens > 0)?;
     let mut answers = counts.len().saturating_sub(newest);
     let before = request.turns.iter().rposition(|turn| {
@@ -79,8 +81,10 @@ fn last_count(request: &ModelRequest, log: &[Event]) -> Option<Counted> {
     Some(Counted { chars, pictures, tokens: counts[newest] })
 }
 
-fn prompt_tokens(event: &Event) -> Option<u64> {
+/// The count of an answered prompt; 0 if it was counted for a turn before `since`.
+fn prompt_tokens(event: &Event, since: u32) -> Option<u64> {
     match event {
+        Event::TurnCompleted { turn, .. } if *turn < since => Some(0),
         Event::TurnCompleted { usage, .. } => Some(usage.input + usage.cache_read + usage.cache_write),
         _ => None,
     }
@@ -89,7 +93,7 @@ fn prompt_tokens(event: &Event) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::Usage;
+    use domain::{Fallback, FallbackReason, Usage};
 
     fn request(turns: Vec<Turn>) -> ModelRequest {
         ModelRequest {
@@ -113,9 +117,13 @@ mod tests {
     }
 
     fn counted(input: u64) -> Event {
+        counted_at(1, input)
+    }
+
+    fn counted_at(turn: u32, input: u64) -> Event {
         let usage = Usage { input, ..Usage::default() };
         Event::TurnCompleted {
-            turn: 1,
+            turn,
             text: String::new(),
             calls: vec![],
             usage,
@@ -144,5 +152,19 @@ mod tests {
         let request = request(vec![user(600), answer(100), user(100), answer(0), user(40)]);
         assert_eq!(estimate(&request, &[counted(500), counted(1200)]), 1200 + 40);
         assert_eq!(estimate(&request, &[counted(500), counted(0)]), 500 + 120);
+    }
+
+    #[test]
+    fn what_another_models_server_counted_is_not_used() {
+        let sent = request(vec![user(600), answer(100), user(100)]);
+        let fallback = Some(Fallback { from: "a".into(), to: "b".into(), why: FallbackReason::Away });
+        let fallen = Event::ModelCallUncharged { turn: 2, fallback };
+        for switch in [fallen.clone(), Event::WidenedToFix { words: String::new() }] {
+            assert_eq!(estimate(&sent, &[counted(5000), switch]), 300);
+        }
+        let anew = Event::AnotherWay { tried: Vec::new() };
+        assert_eq!(estimate(&sent, &[anew, counted(5000)]), 300, "the planner takes the first step");
+        let longer = request(vec![user(600), answer(100), user(100), answer(0), user(40)]);
+        assert_eq!(estimate(&longer, &[counted(5000), fallen, counted_at(2, 1200)]), 1200 + 40, "its own count is");
     }
 }

@@ -25,7 +25,7 @@ use minijinja::context;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::calls::{as_made, in_words};
-pub(super) use self::cut::{Cut, written};
+pub(super) use self::cut::{Cut, counted_since, written};
 use self::folded::Runs;
 use self::pictures::ShownPictures;
 pub use self::pictures::Vision;

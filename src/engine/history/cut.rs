@@ -1,5 +1,5 @@
-//! How much of a conversation its requests contain, and from which turn a vendor's own form may be sent back. Tests: `history_tests.rs`,
-//! `compact_tests.rs`.
+//! How much of a conversation its requests contain, from which turn a vendor's own form may be sent back, and from which a server's count
+//! applies. Tests: `history_tests.rs`, `compact_tests.rs`, `context.rs`.
 
 use domain::{Event, ModelSummary, SummaryOf};
 
@@ -58,4 +58,25 @@ pub(super) fn switched(log: &[Event]) -> u32 {
         }
     }
     since
+}
+
+/// The first turn whose count of tokens applies to the coming request: earlier prompts were written for another model, with another limit of
+/// each result. Beside the switches of `switched`, the planner answers until its plan is carried out, and takes the first step of a new
+/// approach.
+pub(in crate::engine) fn counted_since(log: &[Event]) -> u32 {
+    let (mut since, mut last, mut anew) = (0, 0, false);
+    for event in log {
+        match event {
+            Event::TurnCompleted { turn, .. } => {
+                last = *turn;
+                if std::mem::take(&mut anew) {
+                    since = last + 1;
+                }
+            }
+            Event::AnotherWay { .. } => anew = true,
+            Event::WidenedToFix { .. } => since = last + 1,
+            _ => {}
+        }
+    }
+    since.max(switched(log))
 }
