@@ -119,6 +119,12 @@ impl Conversations {
         for at in (0..models.len()).map(|step| (begin + step) % models.len()) {
             let configured = models[at];
             let (why, trouble) = match self.ask(&task, log.take(), configured, &asking).await? {
+                ModelOutcome::Ended(input) if at > 0 && is_window_full(&input) => {
+                    tracing::warn!(task = %task.id, turn, model = configured.entry.id, "left out: too small a window");
+                    let now = self.log(&task).await?;
+                    (task, log) = (Task::fold(task.id, &now), Some(now));
+                    continue;
+                }
                 ModelOutcome::Ended(input) => return Ok(*input),
                 ModelOutcome::FallBack(why, trouble) => (why, trouble),
             };
@@ -234,7 +240,12 @@ impl Conversations {
         }
         let mut ready = match self.prepared(task, &current, &log, configured, asking).await? {
             Ok(ready) => ready,
-            Err(ended) => return Ok(ended),
+            Err(ended) => {
+                if charge_kept {
+                    self.release("refused", task, configured, asking).await?;
+                }
+                return Ok(ended);
+            }
         };
         self.pictures.put_in(task, &mut ready.request).await?;
         if !charge_kept && let Some(ended) = self.charged(task, &ready, configured, asking).await? {
@@ -376,6 +387,11 @@ fn chosen_since_charged(log: &[Event]) -> bool {
         _ => None,
     });
     newest == Some(true)
+}
+
+/// Whether the result is the pause of a conversation that does not fit into the model's window.
+fn is_window_full(input: &Input) -> bool {
+    matches!(input, Input::PauseAsked { reason: PauseReason::ContextFull { .. } })
 }
 
 fn pause(reason: PauseReason) -> ModelOutcome {

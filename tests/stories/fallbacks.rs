@@ -1,5 +1,6 @@
 //! The fallbacks of models that are asked beside the work: a person's question, a second look, summaries. The server of the first model
-//! refuses its key; what it was charged is taken back, and the next one's answer is charged by the next one's price.
+//! refuses its key; what it was charged is taken back, and the next one's answer is charged by the next one's price. Also fallbacks of the work
+//! whose window is too small.
 
 use crate::second::{LOOKS, WORKS};
 use crate::summaries::{big, models, script, summaries, talks, whole};
@@ -192,4 +193,42 @@ async fn a_file_is_told_by_the_fallback_and_the_first_is_asked_once() {
     assert!(told.iter().all(|one| one.model == "scripted: the spare"), "{told:?}");
     whole(&told);
     assert_eq!((task.actions, task.model_worst), (5, 0));
+}
+
+/// A worker whose key is refused, with a fallback whose window does not hold the task's first request, and these after it.
+fn with_tiny(dir: &Path, others: &str, tables: &str) -> String {
+    let tiny = dir.join("tiny.toml");
+    std::fs::write(&tiny, "name = \"the tiny\"\n[[turn]]\ntext = \"never asked\"\n").expect("written");
+    format!(
+        "[[model]]\nid = \"small\"\nkind = \"scripted\"\nscript = \"script.toml\"\nroles = [\"worker\"]\nstyle = \"tools\"\n\
+         fallback = [\"tiny\"{others}]\n\
+         [[model]]\nid = \"tiny\"\nkind = \"scripted\"\nscript = \"{}\"\nstyle = \"tools\"\n\
+         context_tokens = 400\nmax_output_tokens = 100\n{tables}",
+        tiny.display()
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fallback_that_does_not_hold_the_conversation_is_left_out_and_the_next_one_works() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let works = FIX.replacen("compare versions as numbers", "the spare", 1);
+    let tables = with_tiny(dir.path(), ", \"spare\"", &spare(dir.path(), &works));
+    let world = World::of_models(&format!("name = \"r\"\n[[turn]]\n{REFUSES}"), &tables).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    assert_eq!((task.turn, task.model_worst, task.model_starts), (2, 0, 0));
+    let model = |event| if let Event::TurnCompleted { model, .. } = event { Some(model) } else { None };
+    let answered: Vec<String> = world.log().await.into_iter().filter_map(model).collect();
+    assert_eq!(answered, ["scripted: the spare"; 2]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_no_fallback_holds_the_conversation_the_first_models_failure_is_told() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let tables = with_tiny(dir.path(), "", "");
+    let world = World::of_models(&format!("name = \"r\"\n[[turn]]\n{REFUSES}"), &tables).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until_state("paused").await;
+    let state = format!("{:?}", task.state);
+    assert!(state.contains("refused the key") && task.spent.micro_usd == 0, "{state}");
 }

@@ -49,6 +49,21 @@ async fn tries(world: &World) -> i64 {
     next.expect("work that is tried again").failures
 }
 
+/// An outage's charge is kept for the next try, which is not made after the operator lowered the window.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_charge_of_an_outage_is_taken_back_where_the_conversation_no_longer_fits() {
+    let mut world = World::new(FIX).await;
+    world.model.set_away(true);
+    world.model.set_price(3_000_000, 15_000_000);
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    in_vain(&world, Queue::Work, 1).await;
+    assert!(world.task().await.model_worst > 0, "kept");
+    let small = "style = \"tools\"\ncontext_tokens = 400\nmax_output_tokens = 100\n";
+    world.reconfigure(|text| text.replacen("style = \"tools\"\n", small, 1)).await;
+    let task = world.until_state("paused").await;
+    assert_eq!((task.spent.micro_usd, task.model_worst, task.model_starts), (0, 0, 0));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_is_away_adds_no_row_for_each_try_and_costs_nothing() {
     let mut world = World::new(FIX).await;
