@@ -13,6 +13,7 @@ mod folded;
 mod messages;
 mod omitted;
 mod pictures;
+mod reminders;
 mod request;
 mod rules;
 mod scanned;
@@ -29,6 +30,7 @@ pub(super) use self::cut::{Cut, counted_since, written};
 use self::folded::Runs;
 use self::pictures::ShownPictures;
 pub use self::pictures::Vision;
+use self::reminders::Reminders;
 pub use self::request::request;
 pub(super) use self::request::request_with;
 use super::failing::{EarlierRuns, Ran};
@@ -79,6 +81,8 @@ struct Replay<'a> {
     unbriefed: bool,
     /// Runs of checks in summarized turns.
     runs: Runs<'a>,
+    /// What the host told once and still holds.
+    reminders: Reminders<'a>,
     turns: Vec<Turn>,
     open: Option<Open<'a>>,
     /// Texts for the model since its last answer; they follow that answer's results.
@@ -154,6 +158,7 @@ impl<'a> Replay<'a> {
             written: None,
             unbriefed: false,
             runs: Runs::default(),
+            reminders: Reminders::default(),
             turns: Vec::new(),
             open: None,
             notes: Vec::new(),
@@ -231,6 +236,7 @@ impl<'a> Replay<'a> {
             Event::ConversationRestarted => self.restart(),
             _ => self.heard(event),
         }
+        self.reminders.take(event);
     }
 
     /// Events from people and about the surroundings of the work.
@@ -271,16 +277,6 @@ impl<'a> Replay<'a> {
         self.result(index, self.fence.inline_long(answer), error);
     }
 
-    fn say(&mut self, file: &'static str, values: minijinja::Value) {
-        let file = match (self.form, file) {
-            (Form::Text, "approved") => "text_approved",
-            (Form::Text, "verified") => "text_verified",
-            (Form::Text, "ci") => "text_ci",
-            (Form::Text | Form::Tools, file) => file,
-        };
-        self.notes.push(prompt::render(file, values));
-    }
-
     fn asked_for(&self) -> nudge::Task<'_> {
         nudge::Task { kind: self.kind, form: self.form, request: self.request, progress: &self.progress }
     }
@@ -310,6 +306,7 @@ impl<'a> Replay<'a> {
         self.folding = self.folding.take().map(|_| Summary::default());
         self.heard = 0;
         self.runs = Runs::default();
+        self.reminders.leave_out();
         self.open = None;
         self.ran.clear();
         self.checked = None;
@@ -448,6 +445,7 @@ impl<'a> Replay<'a> {
             self.shown_pictures.untold();
             self.anew = false;
             self.heard = self.asked.len();
+            self.reminders.leave_out();
             return;
         }
         if let Some(open) = self.open.take().filter(|open| !open.calls.is_empty()) {

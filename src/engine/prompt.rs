@@ -98,7 +98,7 @@ mod tests {
             nth => 1, name => "read_file", arguments => "{}", step => "look", tool => "bash", example => "e",
             before => "b", from => 1, to => 2, total => 3, replaced => false, summary => "s", blocks => vec!["b"], rest => "r", nested => "n", told => "t", block => "b", newer => true, replaces => false, title => "t", body => "b", remarks => vec!["r"], conflicts => vec!["`c`"], more_conflicts => 2, tried => "- x", failing => "- a.py:1", unmet => "u", repair => true, open => "r1", numbered => true, path => "p", number => 1, names => "x",
             rules => true, what => "the tree", below => "src", found => 2, not_kept => 1, findings => "f", gaps => true, dependencies => "d", hosts => "h", no_hosts => true,
-            checks => "- build: failed",
+            checks => "- build: failed", notes => "n",
             shown => vec![context! { path => "p", note => "", fence => "```", language => "", text => "x" }],
         };
         for (name, _) in FILES {

@@ -4,6 +4,7 @@ use super::{Replay, TAIL};
 use crate::engine::failing::{self, EarlierRuns, Ran};
 use crate::engine::fence::Trust;
 use crate::engine::outcome;
+use crate::text;
 use domain::{CiCheck, CiEnded};
 use minijinja::context;
 
@@ -16,17 +17,21 @@ impl Replay<'_> {
         if let Some(summary) = &mut self.folding {
             return summary.happened(format!("the forge's CI failed on commit {}", ended.commit.short()));
         }
+        self.say("ci", self.ci_values(ended, usize::MAX, TAIL));
+    }
+
+    /// With at most so many characters of the checks' own words, and of their log.
+    pub(super) fn ci_values(&self, ended: &CiEnded, most_of_checks: usize, most: usize) -> minijinja::Value {
         let checks: String = ended.failures().map(line).collect();
         let log = ended.log();
-        let (tail, _) = outcome::shortened(&log, TAIL);
-        let failing = failing::list(self.fence, &Ran::of(&log, false), EarlierRuns::default(), TAIL / 2);
-        let values = context! {
+        let (tail, _) = outcome::shortened(&log, most);
+        let failing = failing::list(self.fence, &Ran::of(&log, false), EarlierRuns::default(), most / 2);
+        context! {
             commit => ended.commit.short(),
-            checks => self.fence.wrap("failed checks of the forge's CI", Trust::None, &checks),
+            checks => self.fence.wrap("failed checks of the forge's CI", Trust::None, text::cut(&checks, most_of_checks).0),
             failing => failing.unwrap_or_default(),
             tail => if log.is_empty() { String::new() } else { self.fence.wrap("log of the forge's CI", Trust::None, &tail) },
-        };
-        self.say("ci", values);
+        }
     }
 }
 

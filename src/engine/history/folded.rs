@@ -1,7 +1,7 @@
 //! What replaces the older turns of a conversation.
 //!
-//! Owns: that people's words, the plan, changed files and the last failures are in it verbatim, whoever summarizes the rest. Must not:
-//! decide how many turns are replaced. Tests: `compact_tests.rs`, `compact_properties.rs`.
+//! Owns: that people's words, the plan, changed files, the last failures and what the host told and still holds are in it, whoever
+//! summarizes the rest. Must not: decide how many turns are replaced. Tests: `compact_tests.rs`, `compact_properties.rs`.
 
 use domain::{Call, CallRequest, Outcome, Verdict, VerdictKind};
 use minijinja::context;
@@ -22,8 +22,6 @@ const RUNS: usize = 3;
 pub(super) struct Runs<'a> {
     /// The newest run of each command, with the action's number.
     own: BTreeMap<&'a str, (u32, &'a Outcome)>,
-    /// The newest verdict of the host's own checks.
-    hosts: Option<&'a Verdict>,
 }
 
 impl<'a> Runs<'a> {
@@ -35,11 +33,10 @@ impl<'a> Runs<'a> {
         }
     }
 
-    pub(super) fn checked(&mut self, verdict: &'a Verdict) {
+    pub(super) fn checked(&mut self, verdict: &Verdict) {
         if verdict.kind != VerdictKind::None {
             // Earlier runs are older than this verdict.
             self.own.clear();
-            self.hosts = Some(verdict);
         }
     }
 
@@ -47,11 +44,7 @@ impl<'a> Runs<'a> {
     fn open(&self) -> Option<Ran> {
         let mut own: Vec<_> = self.own.values().filter(|(_, ended)| !ended.status.succeeded()).collect();
         own.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
-        let own = own.into_iter().take(RUNS).find_map(|(_, ended)| outcome::ran(ended).filter(|ran| !ran.is_empty()));
-        own.or_else(|| {
-            let host = self.hosts.filter(|verdict| verdict.kind == VerdictKind::Failed)?;
-            Some(Ran::of(&host.tail, false)).filter(|ran| !ran.is_empty())
-        })
+        own.into_iter().take(RUNS).find_map(|(_, ended)| outcome::ran(ended).filter(|ran| !ran.is_empty()))
     }
 }
 
@@ -60,6 +53,7 @@ impl Replay<'_> {
     pub(super) fn fold(&mut self) {
         self.replaced(u32::MAX);
         let Some(summary) = self.folding.take() else { return };
+        self.reminders.fold();
         self.open = None;
         self.ran.clear();
         self.checked = None;
@@ -75,6 +69,7 @@ impl Replay<'_> {
                 failing => failing.unwrap_or_default(), ..self.stand()
             };
             self.notes.push(prompt::render("compacted", values));
+            self.say_rebased();
         }
         self.notes.extend(since);
     }

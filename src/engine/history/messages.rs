@@ -23,9 +23,28 @@ const NO_RULES: &str =
     "The newer base has no rules of this repository's own any more: those that you were given before no longer hold.";
 
 impl<'a> Replay<'a> {
+    pub(super) fn say(&mut self, file: &'static str, values: minijinja::Value) {
+        self.notes.push(self.rendered(file, values));
+    }
+
+    pub(super) fn rendered(&self, file: &'static str, values: minijinja::Value) -> String {
+        let file = match (self.form, file) {
+            (Form::Text, "approved") => "text_approved",
+            (Form::Text, "verified") => "text_verified",
+            (Form::Text, "ci") => "text_ci",
+            (Form::Text | Form::Tools, file) => file,
+        };
+        prompt::render(file, values)
+    }
+
     pub(super) fn refused(&mut self, reasons: &[String]) {
+        self.say("refused", self.refused_values(reasons, usize::MAX));
+    }
+
+    /// With at most `most` characters of the reasons.
+    pub(super) fn refused_values(&self, reasons: &[String], most: usize) -> minijinja::Value {
         let reasons: String = reasons.iter().map(|reason| format!("- {}\n", text::one_line(reason))).collect();
-        self.say("refused", context! { reasons => self.fence.wrap("what is wrong with it", Trust::None, &reasons) });
+        context! { reasons => self.fence.wrap("what is wrong with it", Trust::None, text::cut(&reasons, most).0) }
     }
 
     pub(super) fn lost(&mut self, loss: Loss) {
@@ -170,27 +189,39 @@ impl<'a> Replay<'a> {
         self.ask(prompt::render("task", values));
     }
 
-    pub(super) fn verified(&mut self, commit: &Commit, verdict: &'a Verdict) {
-        let kind = match verdict.kind {
-            VerdictKind::Passed => "passed",
-            VerdictKind::Failed => "failed",
-            VerdictKind::None => "none",
-        };
+    pub(super) fn verified(&mut self, commit: &Commit, verdict: &Verdict) {
         if let Some(summary) = &mut self.folding {
             self.runs.checked(verdict);
-            return summary.happened(format!("the host ran the checks on commit {}: {kind}", commit.short()));
+            let what = format!("the host ran the checks on commit {}: {}", commit.short(), kind(verdict));
+            return summary.happened(what);
         }
-        let (tail, _) = outcome::shortened(&verdict.tail, TAIL);
         // A tail that fills its limit may have lost its beginning.
         let now = Ran::of(&verdict.tail, verdict.tail.len() + 4 < VERDICT_TAIL);
-        let earlier = EarlierRuns { before: self.checked.as_ref(), base: self.on_base.as_ref() };
-        let failing = failing::list(self.fence, &now, earlier, TAIL / 2);
-        let first = self.checked.is_none().then_some(&verdict.against_base);
+        self.say("verified", self.verdict_values(commit, verdict, (&now, self.checked.as_ref()), TAIL));
+        self.checked = match verdict.kind {
+            VerdictKind::Passed => Some(Ran::clean()),
+            VerdictKind::Failed if !now.is_empty() => Some(now),
+            VerdictKind::Failed | VerdictKind::None => self.checked.take(),
+        };
+    }
+
+    /// `now` is what the verdict's run reports, `before` that of the run before, and `most` the most characters of the output.
+    pub(super) fn verdict_values(
+        &self,
+        commit: &Commit,
+        verdict: &Verdict,
+        (now, before): (&Ran, Option<&Ran>),
+        most: usize,
+    ) -> minijinja::Value {
+        let (tail, _) = outcome::shortened(&verdict.tail, most);
+        let earlier = EarlierRuns { before, base: self.on_base.as_ref() };
+        let failing = failing::list(self.fence, now, earlier, most / 2);
+        let first = before.is_none().then_some(&verdict.against_base);
         let base = first.and_then(|found| failing::new_since_base(self.fence, &found.new, found.new_errors));
         let failing = base.or(failing);
         let code = |code: i32| if code == 0 { "it passed there".to_owned() } else { format!("exit code {code}") };
-        let values = context! {
-            kind,
+        context! {
+            kind => kind(verdict),
             commit => commit.short(),
             command => self.fence.inline(verdict.command.as_deref().unwrap_or_default()),
             exit => verdict.exit_code,
@@ -199,13 +230,7 @@ impl<'a> Replay<'a> {
             outside => self.fence.inline(&verdict.outside.join(", ")),
             breach => self.kind.traits().breach,
             tail => self.fence.wrap("output of the checks", Trust::None, &tail), failing,
-        };
-        self.say("verified", values);
-        self.checked = match verdict.kind {
-            VerdictKind::Passed => Some(Ran::clean()),
-            VerdictKind::Failed if !now.is_empty() => Some(now),
-            VerdictKind::Failed | VerdictKind::None => self.checked.take(),
-        };
+        }
     }
 
     pub(super) fn decided(&mut self, decision: &Decision, n: u32) {
@@ -305,7 +330,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The state of the work: commit, changed files, plan.
+    /// The state of the work: commit, changed files, plan, and what the host told of it.
     pub(super) fn stand(&self) -> minijinja::Value {
         let name = |path: &&str| text::cut(&text::one_line(path), 200).0.to_owned();
         let files = self.changed.iter().take(MOST_FILES).map(name).collect::<Vec<_>>().join("\n");
@@ -313,8 +338,16 @@ impl<'a> Replay<'a> {
         let plan = self.plan.map(|plan| self.fence.wrap("your plan, as you last noted it", Trust::None, plan));
         context! {
             commit => self.head.map(Commit::short), files, plan => plan.unwrap_or_default(),
-            open => self.numbered.open_names(),
+            open => self.numbered.open_names(), notes => self.reminded(),
         }
+    }
+}
+
+fn kind(verdict: &Verdict) -> &'static str {
+    match verdict.kind {
+        VerdictKind::Passed => "passed",
+        VerdictKind::Failed => "failed",
+        VerdictKind::None => "none",
     }
 }
 
