@@ -42,8 +42,10 @@ pub struct Task {
     pub actions: u32,
     /// Actions since the last decision.
     pub used: u8,
-    /// Malformed calls and turns without a call since the last action, `done`, decision or resume.
+    /// Malformed calls, and turns without a call or with notes once more, since the last action, `done`, decision or resume.
     pub malformed: u8,
+    /// Turns since then whose calls only noted something: a plan, or another answer to a remark.
+    pub noted: u8,
     /// Recalls since the last action.
     pub recalls: u8,
     /// The question that waits for an answer; none where none does.
@@ -263,7 +265,7 @@ impl Task {
             Event::Resumed => {
                 if let State::Paused { from, .. } = &self.state {
                     self.state = (**from).clone();
-                    (self.malformed, self.model_starts, self.other_ways) = (0, 0, 0);
+                    (self.malformed, self.noted, self.model_starts, self.other_ways) = (0, 0, 0, 0);
                     (self.starved, self.losses) = (0, 0);
                 }
             }

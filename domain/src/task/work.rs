@@ -1,7 +1,7 @@
 //! Applies the events of turns and actions to a task.
 
 use super::Task;
-use crate::{Event, QuestionSubject, Reply, State, Usage, plan};
+use crate::{Call, CallRequest, Event, QuestionSubject, Reply, State, Usage, plan};
 
 impl Task {
     #[expect(clippy::wildcard_enum_match_arm)]
@@ -39,10 +39,27 @@ impl Task {
                 self.restarted = false;
                 self.charge(usage, *micro_usd, *duration_ms);
                 self.model_starts = 0;
+                self.noted = self.noted.saturating_add(u8::from(self.only_notes(calls)));
                 self.waiting = calls.iter().cloned().enumerate().map(|(i, c)| (i as u32, c)).collect();
             }
             _ => self.apply_calls(event),
         }
+    }
+
+    /// Whether calls of the agent only note something, so that nothing is done by them: a plan, or another answer to a remark that has one.
+    pub(crate) fn only_notes(&self, calls: &[CallRequest]) -> bool {
+        let notes = |request: &CallRequest| match &request.call {
+            Call::UpdatePlan { .. } => true,
+            Call::AnswerRemark { answer } => {
+                self.numbered.known(answer.remark).is_some_and(|remark| !remark.is_open() || remark.answer.is_some())
+            }
+            Call::Action { .. }
+            | Call::Recall { .. }
+            | Call::Ask { .. }
+            | Call::Done { .. }
+            | Call::Malformed { .. } => false,
+        };
+        !calls.is_empty() && calls.iter().all(notes)
     }
 
     /// Charges the worst case of a call that is about to be made.
@@ -77,7 +94,7 @@ impl Task {
                 self.waiting.retain(|(i, _)| i != index);
                 self.question = Some(question.clone());
                 self.questions = self.questions.saturating_add(1);
-                self.malformed = 0;
+                (self.malformed, self.noted) = (0, 0);
                 let about = QuestionSubject::Question { turn: *turn, index: *index };
                 self.state = State::Asking { about, number: None };
             }
@@ -94,7 +111,7 @@ impl Task {
                 (self.recalls, self.questions) = (0, 0);
                 self.used = self.used.saturating_add(1);
                 self.spent.actions += 1;
-                self.malformed = 0;
+                (self.malformed, self.noted) = (0, 0);
                 if changes {
                     (self.uncommitted, self.not_kept) = (true, false);
                 }
@@ -104,7 +121,10 @@ impl Task {
                 self.spent.work_ms += outcome.duration_ms;
             }
             // A new conversation gets its own chance to call.
-            Event::AnotherWay { .. } => (self.other_ways, self.malformed) = (self.other_ways.saturating_add(1), 0),
+            Event::AnotherWay { .. } => {
+                self.other_ways = self.other_ways.saturating_add(1);
+                (self.malformed, self.noted) = (0, 0);
+            }
             Event::ConversationRestarted => self.restarted = true,
             Event::PlanUpdated { plan, steps, by } => {
                 self.plan_noted = by.is_none();
@@ -115,7 +135,7 @@ impl Task {
             Event::DoneSaid { index, summary, .. } => {
                 self.waiting.retain(|(i, _)| i != index);
                 self.summary = Some(summary.clone());
-                self.malformed = 0;
+                (self.malformed, self.noted) = (0, 0);
             }
             _ => self.apply_checkpoint(event),
         }

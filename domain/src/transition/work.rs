@@ -48,6 +48,8 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
         Input::ModelAnswered { turn, text, calls, usage, micro_usd, duration_ms, model, vendor }
             if working(&draft.task) && *turn == draft.task.turn + 1 =>
         {
+            // A plan by itself may begin the work; noted once more before anything was done, it is none.
+            let idle = draft.task.noted > 0 && draft.task.only_notes(calls);
             draft.emit(Event::TurnCompleted {
                 turn: *turn,
                 text: text.clone(),
@@ -58,7 +60,7 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
                 model: model.clone(),
                 vendor: vendor.clone(),
             });
-            if calls.is_empty() {
+            if calls.is_empty() || idle {
                 draft.emit(Event::Nudged { turn: *turn });
             }
             proceed(draft);
