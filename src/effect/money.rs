@@ -95,6 +95,14 @@ impl Period {
     }
 }
 
+/// Why a call is not paid, as half a sentence after "because".
+pub(super) fn unpaid(reason: &PauseReason) -> String {
+    if let PauseReason::DaySpent { sentence } | PauseReason::MonthSpent { sentence } = reason {
+        return sentence.clone();
+    }
+    "a call may cost more than the task may still use (`/cost` says what is left, `/budget …` grants more)".to_owned()
+}
+
 impl SpendingLimits {
     /// Why a call of this worst case (millionths of a US dollar) may not be made now; none if it may.
     pub(super) async fn spent(&self, task: &Task, worst_micro_usd: u64) -> Result<Option<PauseReason>, Trouble> {
@@ -128,5 +136,17 @@ impl SpendingLimits {
             }
         }
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_names_the_limit_that_was_reached() {
+        let month = PauseReason::MonthSpent { sentence: "$5.00 of $5.00 may be used this month".into() };
+        assert_eq!(unpaid(&month), "$5.00 of $5.00 may be used this month");
+        assert!(unpaid(&PauseReason::Budget { what: "money".into() }).contains("`/budget …`"));
     }
 }

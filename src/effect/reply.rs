@@ -4,7 +4,7 @@
 
 use super::ask_models::{Inquired, Inquiry, ModelAsker};
 use super::configured_model::{ConfiguredModel, ConfiguredModels};
-use super::money::SpendingLimits;
+use super::money::{SpendingLimits, unpaid};
 use super::repository::Repositories;
 use crate::engine::{self, Question, Ready, Tries, TurnAnswer};
 use crate::message;
@@ -80,7 +80,7 @@ impl Replies {
             Inquired::Refused(_) => message::unanswered(login, NOT_ASKED),
             Inquired::Lost => message::unanswered(login, "the model did not answer in time"),
             Inquired::Unfit(why) => message::unanswered(login, &why),
-            Inquired::Spent(_) => message::unanswered(login, "the day's money is used up"),
+            Inquired::Spent(reason) => message::unanswered(login, &unpaid(&reason)),
             Inquired::Stopped => message::unanswered(login, OVER),
         })
     }
