@@ -70,6 +70,8 @@ pub struct Task {
     pub running: Option<u32>,
     /// Calls for the coming turn that were sent.
     pub model_starts: u8,
+    /// Whether the newest call for the coming turn is charged and may still turn out to cost nothing, also after a resume.
+    pub charged: bool,
     /// Worst case that the newest of those calls is charged, in millionths of a US dollar; 0 while none is.
     pub model_worst: u64,
     /// Worst case that the newest answer to a person's question is charged, in millionths of a US dollar; 0 while none is.

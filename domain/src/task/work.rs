@@ -25,6 +25,7 @@ impl Task {
             Event::ModelCallStarted { worst_micro_usd, .. } => {
                 self.charge_worst(*worst_micro_usd);
                 self.model_starts += 1;
+                self.charged = true;
             }
             Event::ModelCallUncharged { fallback, .. } => {
                 if let Some(fallback) = fallback {
@@ -33,12 +34,13 @@ impl Task {
                 self.spent.micro_usd = self.spent.micro_usd.saturating_sub(self.model_worst);
                 self.model_worst = 0;
                 self.model_starts = self.model_starts.saturating_sub(1);
+                self.charged = false;
             }
             Event::TurnCompleted { turn, calls, usage, micro_usd, duration_ms, .. } => {
                 self.turn = *turn;
                 self.restarted = false;
                 self.charge(usage, *micro_usd, *duration_ms);
-                self.model_starts = 0;
+                (self.model_starts, self.charged) = (0, false);
                 self.noted = self.noted.saturating_add(u8::from(self.only_notes(calls)));
                 self.waiting = calls.iter().cloned().enumerate().map(|(i, c)| (i as u32, c)).collect();
             }

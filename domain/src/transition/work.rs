@@ -36,11 +36,11 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
         {
             starting(draft, *turn, *worst_micro_usd);
         }
-        Input::ModelCallRefused { turn, fallback } if draft.task.model_starts > 0 && *turn == draft.task.turn + 1 => {
+        Input::ModelCallRefused { turn, fallback } if charged(&draft.task) && *turn == draft.task.turn + 1 => {
             draft.emit(Event::ModelCallUncharged { turn: *turn, fallback: fallback.clone() });
         }
         Input::PicturesRefused { turn } if working(&draft.task) && *turn == draft.task.turn + 1 => {
-            if draft.task.model_starts > 0 {
+            if charged(&draft.task) {
                 draft.emit(Event::ModelCallUncharged { turn: *turn, fallback: None });
             }
             draft.emit(Event::PicturesRefused { turn: *turn });
@@ -121,6 +121,11 @@ fn prepared(draft: &mut Draft, input: Input) {
 /// Whether work is under way or interrupted by a pause or the queue; its results are recorded in all these cases.
 fn working(task: &Task) -> bool {
     *task.underneath() == State::Running
+}
+
+/// Whether a call for the coming turn is charged; a resume begins their count anew, and takes no charge back.
+fn charged(task: &Task) -> bool {
+    task.charged || task.model_starts > 0
 }
 
 fn starting(draft: &mut Draft, turn: u32, worst_micro_usd: u64) {
