@@ -39,6 +39,11 @@ impl Budget {
         self.kinds().into_iter().zip(used).find(out).map(|((what, _), _)| what)
     }
 
+    /// Whether what is left in money pays for a call of this worst case (millionths of a US dollar); without a limit in money it does.
+    pub fn pays(&self, spent: &Spent, worst_micro_usd: u64) -> bool {
+        self.micro_usd == 0 || worst_micro_usd <= self.micro_usd.saturating_sub(spent.micro_usd)
+    }
+
     /// Adds a grant kind by kind; a kind without a limit (0) keeps none.
     pub fn add(&mut self, more: &Budget) {
         let sum = |a: u64, b: u64| if a == 0 { 0 } else { a.saturating_add(b) };

@@ -220,9 +220,9 @@ pub enum Event {
         /// The agent's Markdown for the reviewer, or a read-only task's whole answer. Untrusted.
         summary: String,
     },
-    /// A turn had no call: the model is asked to use a tool.
+    /// A turn had no call, or only noted something once more: the model is asked to do something.
     Nudged {
-        /// The turn without a call.
+        /// That turn.
         turn: u32,
     },
     /// Publication of a checkpoint began: work stops, and the tree is captured (a read-only task posts its answer instead).

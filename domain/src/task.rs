@@ -42,8 +42,10 @@ pub struct Task {
     pub actions: u32,
     /// Actions since the last decision.
     pub used: u8,
-    /// Malformed calls and turns without a call since the last action, `done`, decision or resume.
+    /// Malformed calls, and turns without a call or with notes once more, since the last action, `done`, decision or resume.
     pub malformed: u8,
+    /// Turns since then whose calls only noted something: a plan, or another answer to a remark.
+    pub noted: u8,
     /// Recalls since the last action.
     pub recalls: u8,
     /// The question that waits for an answer; none where none does.
@@ -68,6 +70,8 @@ pub struct Task {
     pub running: Option<u32>,
     /// Calls for the coming turn that were sent.
     pub model_starts: u8,
+    /// Whether the newest call for the coming turn is charged and may still turn out to cost nothing, also after a resume.
+    pub charged: bool,
     /// Worst case that the newest of those calls is charged, in millionths of a US dollar; 0 while none is.
     pub model_worst: u64,
     /// Worst case that the newest answer to a person's question is charged, in millionths of a US dollar; 0 while none is.
@@ -263,7 +267,7 @@ impl Task {
             Event::Resumed => {
                 if let State::Paused { from, .. } = &self.state {
                     self.state = (**from).clone();
-                    (self.malformed, self.model_starts, self.other_ways) = (0, 0, 0);
+                    (self.malformed, self.noted, self.model_starts, self.other_ways) = (0, 0, 0, 0);
                     (self.starved, self.losses) = (0, 0);
                 }
             }

@@ -11,6 +11,7 @@ use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use url::{Host, Url};
 
@@ -157,8 +158,8 @@ pub struct Model {
     pub origins: Origins,
 }
 
-/// Ends of names that no public server has.
-const LOCAL_NAMES: [&str; 5] = [".localhost", ".local", ".lan", ".internal", ".home.arpa"];
+/// Ends of names that only servers in the operator's own networks have; the last is Tailscale's.
+const LOCAL_NAMES: [&str; 6] = [".localhost", ".local", ".lan", ".internal", ".home.arpa", ".ts.net"];
 
 /// Largest window in tokens for which `prompt = "auto"` is the short form.
 const SMALL_WINDOW: u64 = 16_384;
@@ -174,9 +175,15 @@ impl Model {
         match self.base_url.as_ref().and_then(Url::host) {
             _ if self.kind.is_recording() => true,
             None => false,
-            Some(Host::Ipv4(ip)) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
-            Some(Host::Ipv6(ip)) => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
-            Some(Host::Domain(name)) => !name.contains('.') || LOCAL_NAMES.iter().any(|end| name.ends_with(end)),
+            Some(Host::Ipv4(ip)) => is_inside(ip),
+            Some(Host::Ipv6(ip)) => match ip.to_ipv4_mapped() {
+                Some(ip) => is_inside(ip),
+                None => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
+            },
+            Some(Host::Domain(name)) => {
+                let name = name.trim_end_matches('.');
+                !name.contains('.') || LOCAL_NAMES.iter().any(|end| name.ends_with(end))
+            }
         }
     }
 
@@ -210,6 +217,13 @@ impl Model {
         let name = if self.kind.is_recording() { script.unwrap_or_default() } else { (&self.name).into() };
         format!("{} {name}", self.kind.word()).trim_end().to_owned()
     }
+}
+
+/// Whether an address is one of a network's inside, also one that providers and Tailscale share out (100.64.0.0/10, RFC 6598).
+fn is_inside(ip: Ipv4Addr) -> bool {
+    let [first, second, ..] = ip.octets();
+    let shared = first == 100 && second & 0xc0 == 64;
+    shared || ip.is_loopback() || ip.is_private() || ip.is_link_local()
 }
 
 /// How a model works.

@@ -104,6 +104,24 @@ fn what_is_meant_for_a_local_server_goes_to_no_other_unless_the_repository_lists
 }
 
 #[test]
+fn a_server_in_a_network_of_the_operators_own_is_local_however_its_address_is_written() {
+    let is_local = |host: &str| {
+        let text = format!("[model]\nkind = \"openai\"\nname = \"m\"\nbase_url = \"http://{host}/v1\"\n");
+        load(&text).models.worker().is_local()
+    };
+    let own = ["127.0.0.1", "192.168.1.5", "[::1]", "[fd00::5]", "gpu", "gpu.lan", "gpu.lan."];
+    let shared = ["100.64.0.1", "100.127.255.254", "gpu.tail1234.ts.net"];
+    let mapped = ["[::ffff:127.0.0.1]", "[::ffff:10.1.2.3]", "[::ffff:100.101.102.103]"];
+    for host in own.into_iter().chain(shared).chain(mapped) {
+        assert!(is_local(host), "{host}");
+    }
+    let public = ["8.8.8.8", "100.63.255.255", "100.128.0.1", "[::ffff:8.8.8.8]", "[2001:db8::1]", "nuts.net", "a.test"];
+    for host in public {
+        assert!(!is_local(host), "{host}");
+    }
+}
+
+#[test]
 fn an_entry_without_a_role_is_kept_and_has_none() {
     let models = load(&format!("{TWO}[[model]]\nid = \"spare\"\nname = \"m\"\n")).models;
     assert_eq!(models.roles(models.by_id("spare").unwrap()), []);

@@ -134,7 +134,7 @@ impl ModelAsker<'_> {
             Err(why) => return Ok(Err(Inquired::Unfit(why))),
         };
         let _one = self.spending_limits.spending.lock().await;
-        if let Some(reason) = self.spending_limits.spent(task, ready.worst_micro_usd).await? {
+        if let Some(reason) = self.spending_limits.spent(task, ready.worst_micro_usd, self.feed).await? {
             return Ok(Err(Inquired::Spent(reason)));
         }
         let starting = inquiry.starting(before, ready.worst_micro_usd);

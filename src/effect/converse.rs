@@ -302,7 +302,7 @@ impl Conversations {
         asking: &Asking<'_>,
     ) -> Result<Option<ModelOutcome>, Trouble> {
         let _one = self.spending_limits.spending.lock().await;
-        if let Some(reason) = self.spending_limits.spent(task, ready.worst_micro_usd).await? {
+        if let Some(reason) = self.spending_limits.spent(task, ready.worst_micro_usd, asking.feed).await? {
             return Ok(Some(pause(reason)));
         }
         let starting = Input::ModelCallStarting { turn: asking.turn, worst_micro_usd: ready.worst_micro_usd };

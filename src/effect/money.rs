@@ -1,4 +1,4 @@
-//! What all tasks together may spend in a day and in a month, checked before each model call with its worst case.
+//! What all tasks together may spend in a day and in a month, and each task by itself, checked before each model call with its worst case.
 
 use super::repository::request;
 use crate::clock::now;
@@ -6,6 +6,7 @@ use crate::config::Process;
 use crate::config::process::Budget;
 use crate::store::{Store, day_began, month_began};
 use crate::text::dollars;
+use crate::thread::Feed;
 use crate::trouble::Trouble;
 use domain::{PauseReason, Task};
 use std::sync::Arc;
@@ -95,9 +96,27 @@ impl Period {
     }
 }
 
+/// Why a call is not paid, as half a sentence after "because".
+pub(super) fn unpaid(reason: &PauseReason) -> String {
+    if let PauseReason::DaySpent { sentence } | PauseReason::MonthSpent { sentence } = reason {
+        return sentence.clone();
+    }
+    "a call may cost more than the task may still use (`/cost` says what is left, `/budget …` grants more)".to_owned()
+}
+
 impl SpendingLimits {
-    /// Why a call of this worst case (millionths of a US dollar) may not be made now; none if it may.
-    pub(super) async fn spent(&self, task: &Task, worst_micro_usd: u64) -> Result<Option<PauseReason>, Trouble> {
+    /// Why a call of this worst case (millionths of a US dollar) may not be made now; none if it may. `spending` has to be held.
+    pub(super) async fn spent(
+        &self,
+        task: &Task,
+        worst_micro_usd: u64,
+        feed: &dyn Feed,
+    ) -> Result<Option<PauseReason>, Trouble> {
+        // The call was prepared from an earlier state: another one of this task may have been charged since.
+        let present = feed.look(task.id).await?;
+        if !present.granted.pays(&present.spent, worst_micro_usd) {
+            return Ok(Some(PauseReason::Budget { what: "money".to_owned() }));
+        }
         let key = &request(task)?.repository;
         let own = self.config.repository(key).is_some_and(|entry| entry.budget.is_some());
         let tables = [(None, "budget", &self.config.budget)]
@@ -128,5 +147,50 @@ impl SpendingLimits {
             }
         }
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::StoreError;
+    use crate::store::tests::created;
+    use domain::{Input, TaskId};
+
+    /// A task as it is now.
+    struct Present(Task);
+
+    #[async_trait::async_trait]
+    impl Feed for Present {
+        async fn look(&self, _: TaskId) -> Result<Task, StoreError> {
+            Ok(self.0.clone())
+        }
+
+        async fn feed(&self, _: TaskId, _: &str, _: Input) -> Result<Option<Task>, StoreError> {
+            Ok(None)
+        }
+    }
+
+    #[tokio::test]
+    async fn what_was_charged_beside_a_call_that_is_prepared_leaves_it_less() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).await.unwrap();
+        let config = Arc::new(Process::from_layers(std::path::Path::new("x"), "", &|_| None).unwrap());
+        let task = created(&store, "opened:3").await;
+        let limits = SpendingLimits { paid: Arc::default(), config, store, spending: tokio::sync::Mutex::default() };
+        let mut present = task.clone();
+        (present.granted.micro_usd, present.spent.micro_usd) = (100, 60);
+        let over = PauseReason::Budget { what: "money".into() };
+        assert_eq!(limits.spent(&task, 40, &Present(present.clone())).await, Ok(None));
+        assert_eq!(limits.spent(&task, 41, &Present(present.clone())).await, Ok(Some(over)));
+        present.granted.micro_usd = 0;
+        assert_eq!(limits.spent(&task, 41, &Present(present)).await, Ok(None), "no limit in money");
+    }
+
+    #[test]
+    fn the_reason_names_the_limit_that_was_reached() {
+        let month = PauseReason::MonthSpent { sentence: "$5.00 of $5.00 may be used this month".into() };
+        assert_eq!(unpaid(&month), "$5.00 of $5.00 may be used this month");
+        assert!(unpaid(&PauseReason::Budget { what: "money".into() }).contains("`/budget …`"));
     }
 }

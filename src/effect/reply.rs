@@ -4,7 +4,7 @@
 
 use super::ask_models::{Inquired, Inquiry, ModelAsker};
 use super::configured_model::{ConfiguredModel, ConfiguredModels};
-use super::money::SpendingLimits;
+use super::money::{SpendingLimits, unpaid};
 use super::repository::Repositories;
 use crate::engine::{self, Question, Ready, Tries, TurnAnswer};
 use crate::message;
@@ -59,7 +59,10 @@ impl Replies {
         feed: &dyn Feed,
     ) -> Result<String, Trouble> {
         let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
-        if let Some(text) = stored_answer(&log, number, login) {
+        let models = self.models.of(task).each();
+        let labels: Vec<String> = models.iter().map(|it| it.model.label()).collect();
+        let next = next_model(&log, number, &labels);
+        if let Some(text) = stored_answer(&log, number, login).filter(|_| next.is_none()) {
             return Ok(text);
         }
         if let Some(why) = self.bar(task, &log, number) {
@@ -74,13 +77,13 @@ impl Replies {
         };
         let (spending_limits, limit) = (&*self.spending_limits, PATIENCE);
         let asker = ModelAsker { spending_limits, feed, task: task.id, epoch: self.epoch, tries: row.tries, limit };
-        Ok(match asker.ask(task, &self.models.of(task).each(), &asked).await? {
+        Ok(match asker.ask(task, &models[next.unwrap_or(0)..], &asked).await? {
             // Posted also where the task was over before the answer came, and could not take it.
             Inquired::Answered(answer, _) => worded(login, &answer.model, &kept(&answer.text)),
             Inquired::Refused(_) => message::unanswered(login, NOT_ASKED),
             Inquired::Lost => message::unanswered(login, "the model did not answer in time"),
             Inquired::Unfit(why) => message::unanswered(login, &why),
-            Inquired::Spent(_) => message::unanswered(login, "the day's money is used up"),
+            Inquired::Spent(reason) => message::unanswered(login, &unpaid(&reason)),
             Inquired::Stopped => message::unanswered(login, OVER),
         })
     }
@@ -226,13 +229,24 @@ fn tries(log: &[Event], of: i64) -> Tries {
     }))
 }
 
-/// The stored answer to the question; none if another model was asked behind it.
-fn stored_answer(log: &[Event], of: i64, login: &str) -> Option<String> {
-    let newest = log.iter().rev().find_map(|event| match event {
+fn newest(log: &[Event], of: i64) -> Option<&Reply> {
+    log.iter().rev().find_map(|event| match event {
         Event::Replied(reply) if reply.number == of => Some(reply),
         _ => None,
-    });
-    newest.filter(|_| tries(log, of).is_over()).map(|Reply { text, model, .. }| worded(login, model, text))
+    })
+}
+
+/// The stored answer to the question; none if another model was asked behind it.
+fn stored_answer(log: &[Event], of: i64, login: &str) -> Option<String> {
+    let newest = newest(log, of).filter(|_| tries(log, of).is_over());
+    newest.map(|Reply { text, model, .. }| worded(login, model, text))
+}
+
+/// Where the list of models goes on behind the one that refused the question last, as after a kill; none where none stands behind it.
+fn next_model(log: &[Event], of: i64, labels: &[String]) -> Option<usize> {
+    let refused = newest(log, of).filter(|reply| reply.text.is_empty())?;
+    let next = labels.iter().position(|label| *label == refused.model)? + 1;
+    (next < labels.len()).then_some(next)
 }
 
 fn worded(login: &str, model: &str, text: &str) -> String {
@@ -244,7 +258,29 @@ fn worded(login: &str, model: &str, text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{candidates, named_in};
+    use super::{candidates, named_in, next_model};
+    use domain::{Event, Reply, Usage};
+
+    #[test]
+    fn a_list_goes_on_behind_the_model_that_refused_last_and_an_answer_ends_it() {
+        let replied = |model: &str, text: &str| {
+            let (usage, model, text) = (Usage::default(), model.to_owned(), text.to_owned());
+            Event::Replied(Reply { number: 7, call: 1, text, usage, micro_usd: 0, model })
+        };
+        let asked = || Event::ReplyStarted { number: 7, call: 1, worst_micro_usd: 5 };
+        let labels = ["first", "spare", "last"].map(str::to_owned);
+        let next = |log: &[Event]| next_model(log, 7, &labels);
+        assert_eq!((next(&[]), next(&[asked()])), (None, None), "from the beginning");
+        let refused = [asked(), replied("first", "")];
+        assert_eq!((next(&refused), next_model(&refused, 8, &labels)), (Some(1), None));
+        let lost = [&refused[..], &[asked()]].concat();
+        assert_eq!(next(&lost), Some(1), "the call whose answer was lost is made again");
+        let both = [&lost[..], &[replied("spare", "")]].concat();
+        assert_eq!(next(&both), Some(2));
+        assert_eq!(next(&[&both[..], &[asked(), replied("last", "")]].concat()), None, "nobody is left");
+        assert_eq!(next(&[&both[..], &[asked(), replied("last", "It is so.")]].concat()), None);
+        assert_eq!(next(&[asked(), replied("gone", "")]), None, "it is in the list no more");
+    }
 
     #[test]
     fn a_file_is_named_by_its_path_or_by_its_end_with_or_without_a_line() {

@@ -3,7 +3,7 @@
 
 use super::ask_models::{self, Inquired, Inquiry, ModelAsker};
 use super::configured_model::{ConfiguredModel, ConfiguredModels};
-use super::money::SpendingLimits;
+use super::money::{SpendingLimits, unpaid};
 use crate::checkpoint::view::CheckpointView;
 use crate::engine::{self, Change, Ready, Tries, TurnAnswer, TurnError};
 use crate::redact;
@@ -60,7 +60,7 @@ impl SecondLook {
             // What was refused before a pause is in the log too; who resumes has the review without a look then.
             Inquired::Answered(..) | Inquired::Refused(_) | Inquired::Lost | Inquired::Stopped => return Ok(true),
             Inquired::Unfit(why) => why,
-            Inquired::Spent(reason) => crate::message::paused(&reason),
+            Inquired::Spent(reason) => unpaid(&reason),
         };
         // The charge of an earlier try stays.
         if tries != Tries::default() {

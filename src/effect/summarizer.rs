@@ -3,7 +3,7 @@
 
 use super::ask_models::{Inquired, Inquiry, ModelAsker};
 use super::configured_model::{ConfiguredModel, ConfiguredModels};
-use super::money::SpendingLimits;
+use super::money::{SpendingLimits, unpaid};
 use crate::engine::style::Style;
 use crate::engine::{Ready, TurnAnswer, summarize};
 use crate::redact;
@@ -117,7 +117,7 @@ impl Summarizer {
             }
             Inquired::Lost => SummaryOutcome::None("the model's answer was lost".to_owned()),
             Inquired::Unfit(_) => SummaryOutcome::NoRoom,
-            Inquired::Spent(_) => SummaryOutcome::None("what may be spent in a day is spent".to_owned()),
+            Inquired::Spent(reason) => SummaryOutcome::None(unpaid(&reason)),
         })
     }
 }

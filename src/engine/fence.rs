@@ -42,7 +42,7 @@ impl Fence {
             Trust::None => "none",
         };
         let source = self.inline(source).replace(['"', '[', ']'], "'");
-        let body = self.without_mark(&text::untemplated(&text::visible(&without_colours(body))));
+        let body = self.without_mark(&spelled(body));
         let end = if body.is_empty() || body.ends_with('\n') { "" } else { "\n" };
         format!("[[data {nonce} source=\"{source}\" trust=\"{trust}\"]]\n{body}{end}[[end {nonce}]]")
     }
@@ -75,6 +75,14 @@ impl Fence {
         out.push_str(&text[from..]);
         out
     }
+}
+
+/// A text as a fence shows it, without regard to the mark. Who cuts a text cuts this one: a hidden character becomes up to ten.
+pub(super) fn spelled(body: &str) -> Cow<'_, str> {
+    if text::is_plain(body) {
+        return text::untemplated(body);
+    }
+    Cow::Owned(text::untemplated(&text::visible(&without_colours(body))).into_owned())
 }
 
 /// Removes terminal colours and cursor movements, which mean nothing to a model and cost tokens.

@@ -283,7 +283,8 @@ impl<'a> Replay<'a> {
 
     fn nudged(&mut self) {
         self.nudges = self.nudges.saturating_add(1);
-        self.notes.push(self.asked_for().nudge(self.nudges));
+        let noted = self.open.as_ref().is_some_and(|open| !open.calls.is_empty());
+        self.notes.push(self.asked_for().nudge(self.nudges, noted));
     }
 
     fn every(&self) -> u8 {

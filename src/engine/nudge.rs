@@ -1,4 +1,4 @@
-//! The message to a model whose answer contained no usable call: a different one each time.
+//! The message to a model whose answer contained no usable call, or only notes once more: a different one each time.
 //!
 //! Owns: an example filled with words of the task, the suggested next step, and the temperature of the next answer. Only one name is taken
 //! from the task's words, of letters, digits and `_./-`, because it stands outside of a fence. Pure, from the log alone. Must not: count
@@ -103,12 +103,12 @@ pub(super) struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// The message after `nth` consecutive answers without a call, from 1.
-    pub(super) fn nudge(&self, nth: u8) -> String {
+    /// The message after `nth` consecutive answers without a call, from 1; `noted` if the last one had calls that only noted something.
+    pub(super) fn nudge(&self, nth: u8, noted: bool) -> String {
         let step = self.progress.next(self.kind);
         let (name, arguments, command) = self.example();
         let values = context! {
-            nth, name, arguments, command, read_only => self.kind.reads_only(), step => self.words(step), tool => self.tool(step),
+            nth, noted, name, arguments, command, read_only => self.kind.reads_only(), step => self.words(step), tool => self.tool(step),
         };
         prompt::render(self.file("nudge", "text_nudge"), values)
     }
@@ -275,8 +275,9 @@ mod tests {
     fn no_question_is_asked_twice_in_either_form() {
         for (form, kind) in [(Form::Tools, TaskKind::Fix), (Form::Tools, TaskKind::Plan), (Form::Text, TaskKind::Fix)] {
             let task = Task { kind, form, request: None, progress: &Progress::default() };
-            let all: std::collections::BTreeSet<String> = (1..=4).map(|nth| task.nudge(nth)).collect();
+            let all: std::collections::BTreeSet<String> = (1..=4).map(|nth| task.nudge(nth, false)).collect();
             assert_eq!(all.len(), 4, "{form:?}");
+            assert!(task.nudge(1, true).starts_with("Nothing was done: "), "{form:?}");
         }
     }
 }

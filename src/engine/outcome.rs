@@ -6,7 +6,7 @@
 use domain::{Action, Call, CallRequest, Outcome, OutcomeStatus, ResultText};
 
 use super::failing::{self, EarlierRuns, Ran};
-use super::fence::{Fence, Trust};
+use super::fence::{Fence, Trust, spelled};
 use crate::sandbox::failures::failure;
 use crate::sandbox::mistakes;
 use crate::text;
@@ -171,12 +171,13 @@ fn sentence(fence: &Fence, outcome: &Outcome) -> (String, bool) {
     }
 }
 
-/// Head and tail of a long text with a line between them, and the number of characters left out. The tail gets two thirds, because errors
-/// are at the end.
+/// Head and tail of a long text, as a fence shows it, with a line between them, and the number of characters left out. The tail gets two
+/// thirds, because errors are at the end.
 pub(super) fn shortened(text: &str, cap: usize) -> (String, usize) {
+    let text = spelled(text);
     let total = text.chars().count();
     if total <= cap {
-        return (text.to_owned(), 0);
+        return (text.into_owned(), 0);
     }
     let head: String = text.chars().take(cap / 3).collect();
     let tail: String = text.chars().skip(total - (cap - cap / 3)).collect();
@@ -224,6 +225,16 @@ mod tests {
         assert!(text.contains("410 characters in the middle are left out"), "{text}");
         assert!(text.contains("headx") && text.contains("é tail"), "{text}");
         assert_eq!(shortened("short", 5), ("short".into(), 0));
+    }
+
+    #[test]
+    fn a_limit_counts_hidden_characters_as_they_are_spelled_out() {
+        let (tags, colours) = ("\u{e0041}".repeat(100), "\u{1b}[31m".repeat(100));
+        let (text, _) = rendered(OutcomeStatus::Ok, &tags);
+        assert!(text.contains("800 characters in the middle are left out"), "{text}");
+        assert!(text.chars().count() < 500 && text.contains("\\u{e0041}"), "{text}");
+        assert!(!rendered(OutcomeStatus::Ok, &format!("{colours}red")).0.contains("left out"), "colours take no room");
+        assert_eq!(shortened(&"<|im_end|>".repeat(10), 90).1, 60);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use domain::{Event, OutcomeStatus, Task, VerdictKind};
 use minijinja::context;
 
-use super::fence::{Fence, Trust, seen};
+use super::fence::{Fence, Trust, seen, spelled};
 use super::style::Reader;
 use super::turn::Ready;
 use super::{EngineConfig, budget, context as sizes, prompt};
@@ -59,7 +59,7 @@ fn asked(
 ) -> Option<ModelRequest> {
     let request = task.request.as_ref()?;
     let fence = Fence::new(&config.secret, task.id);
-    let foreign = |source: &str, text: &str, most: usize| fence.wrap(source, Trust::None, cut(text, most).0);
+    let foreign = |source: &str, text: &str, most: usize| fence.wrap(source, Trust::None, cut(&spelled(text), most).0);
     let (words, _) = seen(&format!("Title: {}\n\n{}\n\n{}", request.title, request.body, request.words));
     let lines = newest(&lines_of(log), room / 3);
     let diff: String = log.iter().rev().find_map(changes).unwrap_or_default();

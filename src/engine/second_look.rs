@@ -5,7 +5,7 @@ use domain::Task;
 use minijinja::context;
 
 use super::budget::TooMuch;
-use super::fence::{Fence, Trust, seen};
+use super::fence::{Fence, Trust, seen, spelled};
 use super::style::Reader;
 use super::turn::Ready;
 use super::{EngineConfig, budget, context as sizes, prompt};
@@ -60,10 +60,11 @@ fn asked(task: &Task, change: &Change<'_>, room: usize, config: &EngineConfig) -
     if !command.is_empty() {
         words = format!("{}\n{words}", fence.wrap("the task", Trust::Write, text::cut(&command, room / 4).0));
     }
-    let (diff, hidden) = text::cut(change.diff, room);
+    let diff = spelled(change.diff);
+    let (diff, hidden) = text::cut(&diff, room);
     let body = match change.summary.trim() {
         "" => String::new(),
-        summary => fence.wrap("the agent", Trust::None, text::cut(summary, room / 8).0),
+        summary => fence.wrap("the agent", Trust::None, text::cut(&spelled(summary), room / 8).0),
     };
     let values = context! { words, body, hidden, text => fence.wrap("the change", Trust::None, diff) };
     let text = prompt::render("review_change", values);

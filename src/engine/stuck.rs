@@ -47,9 +47,14 @@ fn since_told(log: &[Event]) -> &[Event] {
 
 /// One sentence for each turn in a row in which nothing was done, from the second on: the first is answered by a question.
 fn without_actions(log: &[Event]) -> Vec<String> {
-    let (mut idle, mut acted) = (Vec::new(), 0);
+    let (mut idle, mut acted, mut called) = (Vec::new(), 0, false);
     for event in log {
         let (turn, held) = match event {
+            Event::TurnCompleted { calls, .. } => {
+                called = !calls.is_empty();
+                continue;
+            }
+            Event::Nudged { turn } if called => (*turn, "notes and no action"),
             Event::Nudged { turn } => (*turn, "words and no action"),
             Event::CallAnswered { turn, answer, malformed: true, .. } if !answer.starts_with("not run") => {
                 (*turn, "a call that could not be carried out")
@@ -399,6 +404,15 @@ mod tests {
         assert!(way_out(&task, &[&log[..], &restarted].concat()).is_none(), "it begins anew");
         let acted = acted(2, 6, 0, OutcomeStatus::Ok, "b");
         assert!(without_actions(&[&log[..], &acted].concat()).is_empty(), "an action ends the row");
+    }
+
+    #[test]
+    fn notes_instead_of_actions_are_evidence_as_words_are() {
+        let plan = || crate::engine::fixtures::call("p", "update_plan", serde_json::json!({ "plan": "- mend" }));
+        let mut log = log(&[(run("ls"), "a")]);
+        log.push(answer(2, "", vec![plan()]));
+        (3..=4).for_each(|turn| log.extend([answer(turn, "", vec![plan()]), Event::Nudged { turn }]));
+        assert_eq!(without_actions(&log), ["turn 4 held notes and no action"]);
     }
 
     #[test]

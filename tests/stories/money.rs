@@ -55,6 +55,10 @@ async fn a_month_that_is_spent_pauses_with_what_is_left_to_do() {
     let text = world.until_said(task.pull.unwrap_or(issue), "The month's money is used up").await;
     assert!(text.contains("repositories.budget.month_dollars"), "{text}");
     assert!(text.contains("What it planned") && text.contains("run the tests"), "{text}");
+    let pull = task.pull.unwrap_or(issue);
+    world.alice().comment(REPO, pull, "/ask what is left to do?").expect("said");
+    let text = world.until_said(pull, "your question is not answered, because").await;
+    assert!(text.contains("a whole month only") && text.contains("repositories.budget.month_dollars"), "{text}");
     world.reconfigure(|text| text.replace("month_dollars = 0.000001", "month_dollars = 50.0")).await;
     world.alice().comment(REPO, task.pull.unwrap_or(issue), "/resume").expect("said");
     world.until("work", |now| now.turn > task.turn).await;

@@ -104,7 +104,7 @@ impl Task {
             }
             _ => {
                 self.used = 0;
-                self.malformed = 0;
+                (self.malformed, self.noted) = (0, 0);
                 if !approved {
                     self.other_ways = 0;
                 }

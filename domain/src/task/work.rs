@@ -1,7 +1,7 @@
 //! Applies the events of turns and actions to a task.
 
 use super::Task;
-use crate::{Event, QuestionSubject, Reply, State, Usage, plan};
+use crate::{Call, CallRequest, Event, QuestionSubject, Reply, State, Usage, plan};
 
 impl Task {
     #[expect(clippy::wildcard_enum_match_arm)]
@@ -25,6 +25,7 @@ impl Task {
             Event::ModelCallStarted { worst_micro_usd, .. } => {
                 self.charge_worst(*worst_micro_usd);
                 self.model_starts += 1;
+                self.charged = true;
             }
             Event::ModelCallUncharged { fallback, .. } => {
                 if let Some(fallback) = fallback {
@@ -33,16 +34,34 @@ impl Task {
                 self.spent.micro_usd = self.spent.micro_usd.saturating_sub(self.model_worst);
                 self.model_worst = 0;
                 self.model_starts = self.model_starts.saturating_sub(1);
+                self.charged = false;
             }
             Event::TurnCompleted { turn, calls, usage, micro_usd, duration_ms, .. } => {
                 self.turn = *turn;
                 self.restarted = false;
                 self.charge(usage, *micro_usd, *duration_ms);
-                self.model_starts = 0;
+                (self.model_starts, self.charged) = (0, false);
+                self.noted = self.noted.saturating_add(u8::from(self.only_notes(calls)));
                 self.waiting = calls.iter().cloned().enumerate().map(|(i, c)| (i as u32, c)).collect();
             }
             _ => self.apply_calls(event),
         }
+    }
+
+    /// Whether calls of the agent only note something, so that nothing is done by them: a plan, or another answer to a remark that has one.
+    pub(crate) fn only_notes(&self, calls: &[CallRequest]) -> bool {
+        let notes = |request: &CallRequest| match &request.call {
+            Call::UpdatePlan { .. } => true,
+            Call::AnswerRemark { answer } => {
+                self.numbered.known(answer.remark).is_some_and(|remark| !remark.is_open() || remark.answer.is_some())
+            }
+            Call::Action { .. }
+            | Call::Recall { .. }
+            | Call::Ask { .. }
+            | Call::Done { .. }
+            | Call::Malformed { .. } => false,
+        };
+        !calls.is_empty() && calls.iter().all(notes)
     }
 
     /// Charges the worst case of a call that is about to be made.
@@ -77,7 +96,7 @@ impl Task {
                 self.waiting.retain(|(i, _)| i != index);
                 self.question = Some(question.clone());
                 self.questions = self.questions.saturating_add(1);
-                self.malformed = 0;
+                (self.malformed, self.noted) = (0, 0);
                 let about = QuestionSubject::Question { turn: *turn, index: *index };
                 self.state = State::Asking { about, number: None };
             }
@@ -94,7 +113,7 @@ impl Task {
                 (self.recalls, self.questions) = (0, 0);
                 self.used = self.used.saturating_add(1);
                 self.spent.actions += 1;
-                self.malformed = 0;
+                (self.malformed, self.noted) = (0, 0);
                 if changes {
                     (self.uncommitted, self.not_kept) = (true, false);
                 }
@@ -104,7 +123,10 @@ impl Task {
                 self.spent.work_ms += outcome.duration_ms;
             }
             // A new conversation gets its own chance to call.
-            Event::AnotherWay { .. } => (self.other_ways, self.malformed) = (self.other_ways.saturating_add(1), 0),
+            Event::AnotherWay { .. } => {
+                self.other_ways = self.other_ways.saturating_add(1);
+                (self.malformed, self.noted) = (0, 0);
+            }
             Event::ConversationRestarted => self.restarted = true,
             Event::PlanUpdated { plan, steps, by } => {
                 self.plan_noted = by.is_none();
@@ -115,7 +137,7 @@ impl Task {
             Event::DoneSaid { index, summary, .. } => {
                 self.waiting.retain(|(i, _)| i != index);
                 self.summary = Some(summary.clone());
-                self.malformed = 0;
+                (self.malformed, self.noted) = (0, 0);
             }
             _ => self.apply_checkpoint(event),
         }

@@ -36,11 +36,11 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
         {
             starting(draft, *turn, *worst_micro_usd);
         }
-        Input::ModelCallRefused { turn, fallback } if draft.task.model_starts > 0 && *turn == draft.task.turn + 1 => {
+        Input::ModelCallRefused { turn, fallback } if charged(&draft.task) && *turn == draft.task.turn + 1 => {
             draft.emit(Event::ModelCallUncharged { turn: *turn, fallback: fallback.clone() });
         }
         Input::PicturesRefused { turn } if working(&draft.task) && *turn == draft.task.turn + 1 => {
-            if draft.task.model_starts > 0 {
+            if charged(&draft.task) {
                 draft.emit(Event::ModelCallUncharged { turn: *turn, fallback: None });
             }
             draft.emit(Event::PicturesRefused { turn: *turn });
@@ -48,6 +48,8 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
         Input::ModelAnswered { turn, text, calls, usage, micro_usd, duration_ms, model, vendor }
             if working(&draft.task) && *turn == draft.task.turn + 1 =>
         {
+            // A plan by itself may begin the work; noted once more before anything was done, it is none.
+            let idle = draft.task.noted > 0 && draft.task.only_notes(calls);
             draft.emit(Event::TurnCompleted {
                 turn: *turn,
                 text: text.clone(),
@@ -58,7 +60,7 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
                 model: model.clone(),
                 vendor: vendor.clone(),
             });
-            if calls.is_empty() {
+            if calls.is_empty() || idle {
                 draft.emit(Event::Nudged { turn: *turn });
             }
             proceed(draft);
@@ -119,6 +121,11 @@ fn prepared(draft: &mut Draft, input: Input) {
 /// Whether work is under way or interrupted by a pause or the queue; its results are recorded in all these cases.
 fn working(task: &Task) -> bool {
     *task.underneath() == State::Running
+}
+
+/// Whether a call for the coming turn is charged; a resume begins their count anew, and takes no charge back.
+fn charged(task: &Task) -> bool {
+    task.charged || task.model_starts > 0
 }
 
 fn starting(draft: &mut Draft, turn: u32, worst_micro_usd: u64) {

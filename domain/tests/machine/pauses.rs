@@ -8,6 +8,20 @@ fn said(number: i64, verb: Verb) -> Decision {
 }
 
 #[test]
+fn a_call_that_is_refused_after_a_pause_and_a_resume_is_taken_back_once() {
+    let fallback = Some(Fallback { from: "big".into(), to: "spare".into(), why: FallbackReason::Away });
+    let mut walk = Walk::running(TaskKind::Fix);
+    walk.feed(Input::ModelCallStarting { turn: 1, worst_micro_usd: 10 });
+    walk.decide(said(101, Verb::Pause)).decide(said(102, Verb::Resume));
+    assert_eq!((walk.task.state.name(), walk.task.model_starts, walk.task.spent.micro_usd), ("running", 0, 10));
+    walk.feed(Input::ModelCallRefused { turn: 1, fallback: fallback.clone() });
+    assert_eq!((walk.task.answering.as_deref(), walk.task.spent.micro_usd), (Some("spare"), 0));
+    walk.ignores(Input::ModelCallRefused { turn: 1, fallback });
+    walk.answer(vec![bash()]);
+    assert_eq!((walk.task.charged, walk.task.spent.micro_usd), (false, 3));
+}
+
+#[test]
 fn a_conversation_that_begins_anew_has_five_turns_of_its_own() {
     let mut walk = Walk::running(TaskKind::Fix);
     for _ in 0..4 {

@@ -83,6 +83,25 @@ fn a_person_s_own_list_replaces_the_agents() {
 }
 
 #[test]
+fn a_plan_that_is_noted_again_before_anything_is_done_counts_as_a_turn_without_a_call() {
+    let mut walk = Walk::running(TaskKind::Fix);
+    walk.answer(vec![update("- [ ] a")]);
+    assert_eq!((walk.task.malformed, walk.last.events.len()), (0, 3), "one by itself is taken");
+    walk.answer(vec![bash()]).acts(1).answer(vec![update("- [x] a")]);
+    assert_eq!(walk.task.malformed, 0, "an action came between them");
+    for before in 0..MALFORMED_LIMIT {
+        assert_eq!((walk.task.malformed, walk.task.state.name()), (before, "running"));
+        let turn = walk.task.turn + 1;
+        walk.answer(vec![update("- [ ] b")]);
+        assert_eq!(walk.last.events[1], Event::Nudged { turn });
+    }
+    let stuck = matches!(&walk.task.state, State::Paused { reason: PauseReason::Stuck { .. }, .. });
+    assert!(stuck, "{:?}", walk.task.state);
+    walk.decide(said(101, Verb::Resume)).answer(vec![update("- [ ] c")]);
+    assert_eq!((walk.task.malformed, walk.task.state.name()), (0, "running"), "somebody looked");
+}
+
+#[test]
 fn a_recall_is_free_and_too_many_in_a_row_are_not_answered() {
     let recall = || call(Call::Recall { what: Recall { number: Some(1), words: String::new() } });
     let mut walk = Walk::running(TaskKind::Fix);
