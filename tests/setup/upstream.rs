@@ -212,7 +212,7 @@ async fn rewritten(home: &Home, upstream: &Upstream, bot: &Gitea) {
     git(&upstream.clone, &["reset", "-q", "--hard", "HEAD~1"]);
     let other = upstream.commit("main", "another second");
     let text = home.good(&["repo", "sync", "shop"]);
-    assert!(text.contains("rewritten upstream") && text.contains(&format!("--rewritten {other}")), "{text}");
+    assert!(text.contains("main has diverged") && text.contains(&format!("--rewritten {other}")), "{text}");
     assert_eq!(stands(bot, "main").await.unwrap(), before);
     assert!(home.bad(&["repo", "sync", "shop", "--rewritten", &before]).contains("no branch's upstream was rewritten"));
     assert!(home.bad(&["repo", "sync", "shop", "--rewritten", "abc"]).contains("40 digits"));

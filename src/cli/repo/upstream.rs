@@ -234,7 +234,7 @@ fn tell(entry: &Entry, synced: &Synced, printer: &Printer) {
     }
     for (_, _, theirs) in synced.rewritten() {
         printer.hint(&format!(
-            "ask whoever rewrote it why; to take the new history: caisson repo sync {} --rewritten {theirs}",
+            "bring what is only here to the upstream, or ask whoever rewrote it why; then, to take its history: caisson repo sync {} --rewritten {theirs}",
             entry.key
         ));
     }
