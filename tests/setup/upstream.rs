@@ -111,6 +111,13 @@ async fn renamed(home: &Home, upstream: &Upstream, bot: &Gitea) {
     upstream.api.rename("lab/shop", "lab/store");
     *upstream.name.borrow_mut() = "lab/store".to_owned();
     let new = upstream.commit("main", "of the store");
+    // An entry that cannot be written now is that repository's failure, among all, and what was brought stays.
+    let lock = caisson::config::Process::load(&home.config()).unwrap().state_dir.join("lock");
+    let _ = std::fs::remove_file(&lock);
+    std::fs::create_dir(&lock).unwrap();
+    let text = home.bad(&["repo", "sync"]);
+    assert!(text.contains("1 of the repositories could not be brought in step"), "{text}");
+    std::fs::remove_dir(&lock).unwrap();
     let text = home.good(&["repo", "sync", "shop"]);
     assert!(text.contains("called lab/store now") && text.contains("its entry names lab/store now"), "{text}");
     assert_eq!(stands(bot, "main").await.unwrap(), new);
