@@ -139,16 +139,21 @@ impl Registry {
         if let Content::Refused { why, .. } = entries::opened(Ok(&self.key), &entry).content {
             return Err((StatusCode::UNPROCESSABLE_ENTITY, why));
         }
-        // It is based on a restored old entry and would give that a new generation.
-        if self.seen().generations.get(&entry.key).is_some_and(|(highest, _)| entry.generation <= *highest) {
+        // It is based on a restored old entry and would give that a new generation. Where the store's own is not older, another writer was
+        // first, which storing it says.
+        let highest = self.seen().generations.get(&entry.key).map_or(0, |(highest, _)| *highest);
+        if entry.generation <= highest && self.stored_generation(&entry.key).await.map_err(refusal)? < highest {
             let why = "the store's entry of it is older than one that this host has read: was a backup of the database played back? A restart of \
                        `caisson serve` takes it as it is";
             return Err((StatusCode::CONFLICT, why.to_owned()));
         }
-        self.store.put_entry(entry).await.map_err(|error| match error {
-            StoreError::Changed { .. } | StoreError::Live { .. } => (StatusCode::CONFLICT, error.to_string()),
-            other => (StatusCode::SERVICE_UNAVAILABLE, other.to_string()),
-        })
+        self.store.put_entry(entry).await.map_err(refusal)
+    }
+
+    /// The generation of the store's entry of this key; 0 where it has none.
+    async fn stored_generation(&self, key: &str) -> Result<i64, StoreError> {
+        let all = self.store.generations().await?;
+        Ok(all.into_iter().find(|(stored, _)| stored == key).map_or(0, |(_, generation)| generation))
     }
 
     /// Whether a written entry is used.
@@ -211,6 +216,13 @@ impl Registry {
         let now: BTreeSet<String> = refused.iter().map(|(key, _)| key.clone()).collect();
         seen.refused.difference(&now).for_each(|key| self.works.well(&work(key)));
         seen.refused = now;
+    }
+}
+
+fn refusal(error: StoreError) -> (StatusCode, String) {
+    match error {
+        StoreError::Changed { .. } | StoreError::Live { .. } => (StatusCode::CONFLICT, error.to_string()),
+        other => (StatusCode::SERVICE_UNAVAILABLE, other.to_string()),
     }
 }
 
@@ -284,9 +296,13 @@ mod tests {
         assert_eq!(registry.refresh().await.unwrap().added, ["shop"]);
         registry.put(written(2)).await.unwrap();
         assert_eq!(registry.refresh().await.unwrap(), Changes::default(), "it says the same");
+        let (status, why) = registry.put(written(2)).await.unwrap_err();
+        assert!(status == StatusCode::CONFLICT && why.contains("was changed meanwhile"), "another was first: {why}");
         let (old, new) = (written(1), written(3));
         let judge = |stored: &StoredEntry| registry.judged(entries::opened(Ok(&key), stored)).whole().is_some();
         assert!(!judge(&old) && judge(&new) && !judge(&written(2)) && judge(&new));
+        let (_, why) = registry.put(written(3)).await.unwrap_err();
+        assert!(why.contains("was a backup of the database played back?"), "the store is at the second: {why}");
         registry.tell(&[("shop".to_owned(), "why".to_owned())]);
         assert!(registry.works.wrong().iter().any(|line| line.contains("the repository shop of the store")));
         registry.tell(&[]);

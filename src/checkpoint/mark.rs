@@ -32,6 +32,11 @@ pub fn find(secret: &[u8], text: &str) -> Option<String> {
     (same && key == safe(key)).then(|| key.to_owned())
 }
 
+/// As [`find`], where the key begins with `prefix`, which ends with `:` or `/`.
+pub fn find_below(secret: &[u8], prefix: &str, text: &str) -> Option<String> {
+    find(secret, text).filter(|key| key.starts_with(&safe(prefix)))
+}
+
 /// Whether the text's last line is this key's mark under `secret`.
 pub fn is_of(secret: &[u8], key: &str, text: &str) -> bool {
     find(secret, text).is_some_and(|found| found == safe(key))
@@ -69,6 +74,8 @@ mod tests {
         for key in ["comment:7~lines", "comment:7?", "my--shop:comment:7"] {
             assert!(is_of(SECRET, key, &mark(SECRET, key)), "{key}");
         }
+        let below = |prefix: &str| find_below(SECRET, prefix, &mark(SECRET, "rewritten:my--shop:a~b")).is_some();
+        assert!(below("rewritten:my--shop:") && !below("rewritten:my:"));
     }
 
     #[test]

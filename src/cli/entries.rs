@@ -94,7 +94,8 @@ pub enum Taken {
     ByTheStore,
 }
 
-/// Writes an entry, authenticated with the key of this state directory and this host's name.
+/// Writes an entry, authenticated with the key of this state directory and this host's name. Another subcommand that works with the state
+/// directory is waited for.
 ///
 /// # Errors
 /// When it is refused, was changed meanwhile, or the store or the running bot fails to store it.
@@ -110,8 +111,22 @@ pub async fn put(
         store.put_entry(made(&key)?).await?;
         return Ok(Taken::ByTheStore);
     }
-    let key = bot::sealing_key(config).map_err(anyhow::Error::msg)?;
-    match running::tell(config, "/repositories", &made(&key)?).await? {
+    let entry = made(&bot::sealing_key(config).map_err(anyhow::Error::msg)?)?;
+    let away = match running::tell(config, "/repositories", &entry).await {
+        Ok(reply) => return by_the_bot(reply),
+        Err(error) => error,
+    };
+    // While it can be locked no bot runs here.
+    let _lock = lock::wait(&config.state_dir).await.map_err(|_| away)?;
+    let store = Store::open(location(config)?).await?;
+    mark_key(&store, config).await?;
+    store.put_entry(entry).await?;
+    Ok(Taken::ByTheStore)
+}
+
+/// What the status and the words of a running bot mean.
+fn by_the_bot(reply: (u16, String)) -> Result<Taken> {
+    match reply {
         (204, _) => Ok(Taken::ByTheBot),
         (404 | 405, _) => {
             Err(Complaint::new("the running bot is of an older version and knows no repositories in the store")
@@ -122,5 +137,29 @@ pub async fn put(
             .because(why)
             .hint("repeat this")
             .into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bot::sealed;
+
+    #[tokio::test]
+    async fn another_subcommand_that_works_with_the_state_directory_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let text = format!("state_dir = \"{}\"\n", dir.path().display());
+        let config = Process::from_layers(&dir.path().join("caisson.toml"), &text, &|_| None).unwrap();
+        let entries = ready(&config).await.unwrap();
+        let document = r#"{"version":1,"owner":"lab","name":"shop","id":7,"default_branch":"main"}"#;
+        let shop = Repository::from_document("shop", document).unwrap();
+        let lock = lock::take(&config.state_dir).unwrap();
+        let (taken, ()) = tokio::join!(
+            put(&config, |key, by| sealed(key, &shop, &[Secret::new("a")], (entries.next("shop"), by))),
+            // Polled once the first found it locked and nobody who listens.
+            async move { drop(lock) }
+        );
+        assert!(taken.unwrap() == Taken::ByTheStore);
+        assert_eq!(look(&config).await.unwrap().of("shop").map(|entry| entry.generation), Some(1));
     }
 }

@@ -1,6 +1,7 @@
 //! Copies a repository to the forge for the first time: its default branch, history and tags. Works in a temporary bare repository. Tests:
-//! `tests/setup.rs`.
+//! below, `tests/setup.rs`.
 
+use super::name::no_sha256;
 use super::repos::{Repos, TRANSFER};
 use super::run::Git;
 use super::{Auth, Branch, GitError, RemoteUrl};
@@ -14,7 +15,8 @@ impl Repos {
     /// The branch that HEAD names at `url`, with its commit.
     ///
     /// # Errors
-    /// [`GitError::NotFound`] for an empty repository or a detached HEAD; [`GitError::Failed`] when the other side is unreachable.
+    /// [`GitError::NotFound`] for an empty repository or a detached HEAD; [`GitError::Invalid`] for one with SHA-256; [`GitError::Failed`]
+    /// when the other side is unreachable.
     pub async fn remote_head(&self, url: &RemoteUrl, auth: Option<&Auth>) -> Result<(Branch, Commit), GitError> {
         let ask = Git::new("ls-remote").remote(url, auth).timeout(Duration::from_secs(60));
         let out = ask.args(["--quiet", "--symref", "--end-of-options", url.as_str(), "HEAD"]).ok().await?;
@@ -24,7 +26,10 @@ impl Repos {
         for (left, _) in text.lines().filter_map(|line| line.split_once('\t')).filter(|(_, name)| *name == "HEAD") {
             match left.strip_prefix("ref: refs/heads/") {
                 Some(found) => branch = Some(Branch::parse(found)?),
-                None => commit = Commit::parse(left).ok(),
+                None => {
+                    no_sha256(left, url.as_str())?;
+                    commit = Commit::parse(left).ok();
+                }
             }
         }
         match (branch, commit) {
@@ -63,5 +68,33 @@ impl Repos {
         let flags = ["--quiet", "--no-verify", "--recurse-submodules=no", "--end-of-options", to.as_str()];
         let specs = [format!("refs/remotes/origin/{branch}:{}", branch.full()), format!("{TAGS}/*:refs/tags/*")];
         push.args(flags).args(specs).ok().await.map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::Home;
+    use std::process::Command;
+
+    #[tokio::test]
+    async fn a_repository_with_sha256_is_called_that_and_not_empty() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path().join("shop");
+        let git = |args: &[&str]| {
+            let mut git = Command::new("git");
+            git.args(args).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+            assert!(git.status().unwrap().success(), "git {args:?}");
+        };
+        let place = at.to_str().unwrap();
+        git(&["init", "-q", "--object-format=sha256", place]);
+        let me = ["-C", place, "-c", "user.name=a", "-c", "user.email=a@b"];
+        git(&[&me[..], &["commit", "-q", "--allow-empty", "-m", "one"]].concat());
+        let url = RemoteUrl::parse(place).unwrap();
+        let copied = Repos::new(dir.path().join("repos")).remote_head(&url, None).await.unwrap_err();
+        let opened = Home::open(&at).await.unwrap_err();
+        for error in [copied, opened] {
+            assert!(error.to_string().contains("names its commits by SHA-256, which is not supported"), "{error}");
+        }
     }
 }

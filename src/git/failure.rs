@@ -1,5 +1,5 @@
-//! Whether a failed git command may succeed later. Git tells the reason only in words: those of git 2.38 to 2.51 and libcurl 7.88 to 8.14,
-//! in English, which `run.rs` sets.
+//! Whether a failed git command may succeed later. Git tells the reason only in words: those of git 2.38 to 2.51, libcurl 7.88 to 8.14 and
+//! OpenSSH, in English, which `run.rs` sets, and those of GitHub over ssh.
 
 use super::GitError;
 
@@ -18,7 +18,7 @@ pub enum Meaning {
     Lasting,
 }
 
-const AWAY: [&str; 31] = [
+const AWAY: [&str; 32] = [
     "Could not resolve host",
     "Could not resolve proxy",
     "Temporary failure in name resolution",
@@ -28,6 +28,7 @@ const AWAY: [&str; 31] = [
     "Connection refused",
     "Connection reset",
     "Connection was reset",
+    "Connection closed by",
     "Connection timed out",
     "timed out",
     "Network is unreachable",
@@ -52,13 +53,21 @@ const AWAY: [&str; 31] = [
     "returned error: 429",
 ];
 const MOVED: [&str; 2] = ["returned error: 30", "unable to update url base from redirection"];
-const MISSING: [&str; 3] = ["returned error: 404", "/' not found", "Cannot find repository"];
-const FORBIDDEN: [&str; 5] = [
+const MISSING: [&str; 5] = [
+    "returned error: 404",
+    "/' not found",
+    "Cannot find repository",
+    "Repository not found",
+    "does not appear to be a git repository",
+];
+const FORBIDDEN: [&str; 7] = [
     "returned error: 401",
     "returned error: 403",
     "Authentication failed",
     "could not read Username",
     "could not read Password",
+    "Permission denied (",
+    "Host key verification failed",
 ];
 
 impl GitError {
@@ -103,6 +112,7 @@ mod tests {
             "fatal: write error: No space left on device; fatal: index-pack failed",
             "fatal: unable to access 'http://h/a/b.git/': The requested URL returned error: 503",
             "fatal: the remote end hung up unexpectedly",
+            "Connection closed by 192.0.2.7 port 22; fatal: Could not read from remote repository.",
             "error: unable to write file: No space left on device; ! [remote rejected] a -> a (unpacker error)",
         ] {
             assert_eq!(failed(stderr), Meaning::Away, "{stderr}");
@@ -118,6 +128,11 @@ mod tests {
         assert_eq!([access(301), access(307)], [Meaning::Moved; 2]);
         assert_eq!(failed("fatal: Authentication failed for 'http://h/a/b.git/'"), Meaning::Forbidden);
         assert_eq!(failed("remote: Not found.; fatal: repository 'http://h/a/b.git/' not found"), Meaning::Missing);
+        let ssh = |words: &str| failed(&format!("{words}; fatal: Could not read from remote repository."));
+        assert_eq!(ssh("git@github.com: Permission denied (publickey)."), Meaning::Forbidden);
+        assert_eq!(ssh("Host key verification failed."), Meaning::Forbidden);
+        assert_eq!(ssh("ERROR: Repository not found."), Meaning::Missing);
+        assert_eq!(ssh("fatal: '/srv/shop.git' does not appear to be a git repository"), Meaning::Missing);
         assert_eq!(failed("! [remote rejected] a -> a (pre-receive hook declined: timed out)"), Meaning::Lasting);
         assert_eq!(failed("fatal: remote error: upload-pack: not our ref"), Meaning::Lasting);
     }

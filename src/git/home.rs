@@ -15,6 +15,7 @@ use std::time::Duration;
 use domain::Commit;
 
 use super::listing::{Change, Entry, LINK, parse_batch, parse_changes, parse_entries};
+use super::name::no_sha256;
 use super::run::{Git, Input};
 use super::{Auth, Branch, GitError, PushSpec, Pushed, RemoteUrl, Tree};
 
@@ -50,7 +51,7 @@ pub enum Merged {
 
 impl Home {
     /// # Errors
-    /// [`GitError::Invalid`] when `path` is no clone with a work tree and a commit, or another git command is running in it.
+    /// [`GitError::Invalid`] when `path` is no clone with a work tree and a commit, one with SHA-256, or another git command is running in it.
     pub async fn open(path: &Path) -> Result<Self, GitError> {
         let at =
             path.canonicalize().map_err(|e| GitError::Invalid(format!("{} cannot be opened: {e}", path.display())))?;
@@ -73,10 +74,11 @@ impl Home {
             return Err(GitError::Invalid(said));
         }
         let head = Git::new("rev-parse").at(&git_dir).args(["--verify", "HEAD^{commit}"]).line().await;
-        let head = head.ok().and_then(|id| Commit::parse(&id).ok());
+        let head = head.unwrap_or_default();
+        no_sha256(&head, &root.display().to_string())?;
         let none = || GitError::Invalid(format!("{} has no commit yet; clone the project first", root.display()));
         let mut home = Self {
-            head: head.ok_or_else(none)?,
+            head: Commit::parse(&head).map_err(|_| none())?,
             own: tempfile::Builder::new()
                 .prefix("caisson-fetch-")
                 .tempdir()

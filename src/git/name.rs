@@ -77,6 +77,15 @@ impl Tree {
     }
 }
 
+/// # Errors
+/// Where this id of a commit, which `repository` named, has the 64 digits of SHA-256.
+pub(super) fn no_sha256(id: &str, repository: &str) -> Result<(), GitError> {
+    if id.len() != 64 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(());
+    }
+    Err(GitError::Invalid(format!("{repository} names its commits by SHA-256, which is not supported")))
+}
+
 /// Address of a repository: `https://`, `http://`, `ssh://`, `user@host:path`, or a path on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteUrl {

@@ -12,6 +12,10 @@ use std::time::Duration;
 /// Where branches and tags of the upstream lie in the local repository, each under its name in hexadecimal: so `a` and, later, `a/b` are in
 /// nobody's way.
 const TAKEN: &str = "refs/caisson/upstream";
+/// The longest part of a ref's path that a file system takes, with the `.lock` that git adds.
+const LONGEST_PART: usize = 250;
+/// Digits of each part of a name that is longer.
+const PART: usize = 100;
 /// The most bytes of a listing: some 300,000 branches and tags.
 const LISTING_CAP: u64 = 32 << 20;
 /// Tags in one push: each stands on git's command line.
@@ -116,7 +120,13 @@ impl Repos {
 }
 
 fn hexadecimal(name: &Branch) -> String {
-    hex::encode(name.as_str())
+    let digits = hex::encode(name.as_str());
+    if digits.len() <= LONGEST_PART {
+        return digits;
+    }
+    // `-` is no digit, so what is a folder for one name is a ref for no other.
+    let parts: Vec<_> = digits.as_bytes().chunks(PART).map(String::from_utf8_lossy).collect();
+    parts.join("-/")
 }
 
 /// A line that is no UTF-8 names nothing that could be asked for.
@@ -156,5 +166,15 @@ mod tests {
         assert_eq!(names, ["dev/one", "trunk"]);
         assert_eq!(found.tags.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect::<Vec<_>>(), [("v1", &*b)]);
         assert_eq!(listing(b"").head, None);
+    }
+
+    #[test]
+    fn a_long_name_has_parts_that_a_file_system_takes_and_no_other_name_has() {
+        let path = |bytes: usize| hexadecimal(&Branch::parse(&"x".repeat(bytes)).unwrap());
+        assert_eq!(path(125), "78".repeat(125), "where it lay before");
+        assert_eq!(path(126), ["78".repeat(50), "78".repeat(50), "78".repeat(26)].join("-/"));
+        let folder = format!("{}-", path(50));
+        assert!((126..=200).all(|bytes| path(bytes).starts_with(&format!("{folder}/"))));
+        assert!((1..=125).all(|bytes| path(bytes) != folder));
     }
 }

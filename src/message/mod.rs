@@ -60,7 +60,9 @@ pub use pull::{
 };
 pub use reply::{replied, unanswered};
 pub use status_comment::{StatusPlaces, status_comment};
-pub use sync::{plain_lines, rewritten_body, rewritten_over, rewritten_title, synced};
+pub use sync::{
+    plain_lines, rewritten_body, rewritten_gone, rewritten_over, rewritten_title, rewritten_unfollowed, synced,
+};
 pub use terms::{budget_of_a_start, nameable, term_refused};
 pub use test_run::{
     NotTested, PushNotTested, not_tested, push_not_tested, test_log_name, test_log_refused, test_off, test_status,

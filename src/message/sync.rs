@@ -28,7 +28,7 @@ pub fn synced(login: &str, key: &str, done: &Result<Option<Synced>, &str>, label
                 let _ = writeln!(out, "- {line}");
             }
             if synced.rewritten().next().is_some() {
-                out.push_str("\nA branch is never moved to another history by itself. Whoever runs the bot can, once it is known why: ");
+                out.push_str("\nA branch is never moved to another history by itself. Once what only this repository has is upstream, or not needed, whoever runs the bot can: ");
             }
             for (_, _, theirs) in synced.rewritten() {
                 let _ = write!(out, "{} ", code(&format!("caisson repo sync {key} --rewritten {theirs}")));
@@ -45,19 +45,21 @@ pub fn synced(login: &str, key: &str, done: &Result<Option<Synced>, &str>, label
     out.trim_end().to_owned()
 }
 
-/// Title of the issue about a rewritten upstream.
+/// Title of the issue about a branch that diverged from its upstream.
 pub fn rewritten_title(branch: &str) -> String {
-    format!("The upstream's history of {branch} was rewritten")
+    format!("{branch} has diverged from the upstream's")
 }
 
-/// Text of that issue: what differs, and what an operator types. `key` is the repository's.
+/// Text of that issue: what differs, both causes, and what an operator types. `key` is the repository's. Which cause it is cannot be read from
+/// the commits alone.
 pub fn rewritten_body(key: &str, branch: &str, ours: &Commit, theirs: &Commit) -> String {
     format!(
-        "The branch {} of the repository that this one was copied from does not contain the commit any more at which it stands here:\n\n\
+        "The branch {} here and that of the repository that this one was copied from have diverged: each has commits that the other lacks.\n\n\
          | | commit |\n|---|---|\n| here | `{ours}` |\n| upstream | `{theirs}` |\n\n\
-         It is left as it is, and nothing new comes from there for this branch until somebody decides. Ask first why it was rewritten: what is taken over becomes the base of every later task.\n\n\
-         - To take the new history, whoever runs the bot types {}. What only this repository has is then on no branch any more.\n\
-         - If it was rewritten by mistake, have it mended there; the bot then goes on by itself.\n\n\
+         It is left as it is, and nothing new comes from there for this branch until somebody decides. Find out first which it was:\n\n\
+         - **Somebody merged or pushed something here**, which nothing sends to the upstream. Bring that work there first; an approved task's goes with `caisson fetch` and `--open-pr`.\n\
+         - **The upstream's history was rewritten.** Ask why: what is taken over becomes the base of every later task. If it was by mistake, have it mended there; the bot then goes on by itself.\n\n\
+         To take the upstream's history, whoever runs the bot types {}. What only this repository has is then on no branch any more.\n\n\
          The bot closes this issue once the branch is in step. If you close it, it stays closed until another commit stands there.",
         code(branch),
         code(&format!("caisson repo sync {key} --rewritten {theirs}"))
@@ -67,6 +69,17 @@ pub fn rewritten_body(key: &str, branch: &str, ours: &Commit, theirs: &Commit) -
 /// Its text once the branch is in step.
 pub fn rewritten_over(branch: &str) -> String {
     format!("The history of {} here goes together with the upstream's again.", code(branch))
+}
+
+/// Its text once the upstream has no such branch any more.
+pub fn rewritten_gone(branch: &str) -> String {
+    format!("The upstream has no branch {} any more. Here it is left as it is.", code(branch))
+}
+
+/// Its text once the branch is compared with the upstream no more.
+pub fn rewritten_unfollowed() -> String {
+    "This branch is not kept in step with the upstream any more, so the bot does not compare it now. It is left as it is."
+        .to_owned()
 }
 
 /// One sentence for each branch, and what there is to say of the tags and the default branch. `name` shows what others named.
@@ -142,7 +155,7 @@ fn sentence(branch: &str, moved: &Moved) -> String {
                 ours.short()
             ),
             BranchRelation::Rewritten { ours, theirs, lost } => format!(
-                "{branch} was **rewritten upstream**: {} there does not contain {} here ({} only here). It is left as it is",
+                "{branch} **has diverged** from the upstream's: {} there does not contain {} here ({} only here). Either somebody merged or pushed here, or it was rewritten there. It is left as it is",
                 theirs.short(),
                 ours.short(),
                 count(*lost, "commit")
@@ -168,6 +181,8 @@ mod tests {
             rewritten_title("main"),
             rewritten_body("shop", "main", &commit("a"), &commit("b")),
             rewritten_over("main"),
+            rewritten_gone("main"),
+            rewritten_unfollowed(),
         ];
         insta::assert_snapshot!("rewritten", texts.join("\n---\n"));
     }

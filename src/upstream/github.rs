@@ -212,14 +212,14 @@ impl GitHub {
     }
 }
 
-/// `owner/name` of GitHub, if the text is one: letters, digits and hyphens; then dots and underscores, too.
+/// `owner/name` of GitHub, if the text is one: letters, digits, hyphens and underscores (which the logins of managed users have); then dots, too.
 pub fn name_of(text: &str) -> Option<(&str, &str)> {
     let (owner, name) = text.split_once('/')?;
     let fit = |part: &str, more: &str| {
         !part.is_empty() && part.len() <= 100 && part.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
     };
     let name_fits = fit(name, "-_.") && name != "." && name != "..";
-    (fit(owner, "-") && !owner.starts_with('-') && name_fits).then_some((owner, name))
+    (fit(owner, "-_") && !owner.starts_with('-') && name_fits).then_some((owner, name))
 }
 
 /// `owner/name` that an address of such a server leads to, with or without `.git`.
@@ -269,4 +269,19 @@ fn cause(error: &octocrab::Error) -> String {
         below = next.source();
     }
     crate::text::one_line(&words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owner_and_a_name_are_read_and_nothing_else() {
+        for text in ["lab/shop", "octo-cat_acme/My_Shop.rs", "o/.github"] {
+            assert_eq!(name_of(text), text.split_once('/'), "{text}");
+        }
+        for text in ["lab", "lab/", "-lab/shop", "lab/..", "la.b/shop", "lab/shop/x", "lab/sh op"] {
+            assert_eq!(name_of(text), None, "{text}");
+        }
+    }
 }

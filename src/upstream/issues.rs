@@ -1,5 +1,6 @@
 //! The issues of a repository on GitHub (docs.github.com/rest/issues/issues#list-repository-issues: 200, at most 100 a page, pull requests among
-//! them with a key `pull_request`; #get-an-issue: 200, 404, and 410 for a deleted one). Every text is untrusted.
+//! them with a key `pull_request`; #get-an-issue: 200, 404, 410 for a deleted one, and 301 to where one was transferred). Every text is
+//! untrusted.
 
 use super::github::{GitHub, GitHubError};
 use serde::Deserialize;
@@ -30,7 +31,7 @@ pub enum IssueState {
     Open,
     /// It is closed.
     Closed,
-    /// It was deleted, or is not to be seen any more.
+    /// It was deleted or transferred to another repository, or is not to be seen any more.
     Gone,
 }
 
@@ -50,7 +51,10 @@ struct User {
 
 #[derive(Deserialize)]
 struct Stated {
+    number: u64,
     state: String,
+    /// The API's address of the repository that it is in.
+    repository_url: Option<String>,
 }
 
 impl GitHub {
@@ -91,16 +95,34 @@ impl GitHub {
         let (status, wait, text) = self.ask(&format!("/repos/{repository}/issues/{number}"), None).await?;
         match status {
             200 => {
-                let Stated { state } = serde_json::from_str(&text).map_err(|error| self.unreadable(&error))?;
-                Ok(if state == "closed" { IssueState::Closed } else { IssueState::Open })
+                let issue: Stated = serde_json::from_str(&text).map_err(|error| self.unreadable(&error))?;
+                if issue.number != number || !self.is_in(&issue, repository).await? {
+                    return Ok(IssueState::Gone);
+                }
+                Ok(if issue.state == "closed" { IssueState::Closed } else { IssueState::Open })
             }
             404 | 410 => Ok(IssueState::Gone),
             _ => Err(self.refusal(repository, status, wait, &text)),
         }
     }
 
+    /// Whether it is in this repository, and not in the one that it was transferred to.
+    async fn is_in(&self, issue: &Stated, repository: &str) -> Result<bool, GitHubError> {
+        let Some(at) = issue.repository_url.as_deref().and_then(repository_at) else { return Ok(true) };
+        // One that was renamed meanwhile is the same repository.
+        Ok(at.eq_ignore_ascii_case(repository)
+            || at.eq_ignore_ascii_case(&self.repository(repository).await?.full_name))
+    }
+
     /// The page of an issue, made from the server's own address.
     pub fn issue_page(&self, repository: &str, number: u64) -> String {
         format!("{}/issues/{number}", self.home(repository))
     }
+}
+
+/// `owner/name` at the end of the API's address of a repository.
+fn repository_at(url: &str) -> Option<String> {
+    let mut parts = url.trim_end_matches('/').rsplit('/');
+    let (name, owner) = (parts.next()?, parts.next()?);
+    Some(format!("{owner}/{name}"))
 }

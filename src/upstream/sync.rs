@@ -122,7 +122,8 @@ pub enum BranchRelation {
         /// Commits that the upstream lacks.
         commits: u64,
     },
-    /// The upstream's history does not contain what the forge has.
+    /// Each has commits that the other lacks: the upstream's history was rewritten, or somebody merged or pushed on the forge before the upstream
+    /// got more.
     Rewritten {
         /// The forge's commit.
         ours: Commit,

@@ -125,6 +125,24 @@ async fn chosen_branches_come_and_others_do_not() {
 }
 
 #[tokio::test]
+async fn long_names_come_as_any_others() {
+    let pair = Pair::new();
+    let names = [50, 126, 200].map(|bytes| "x".repeat(bytes));
+    for name in &names {
+        let commit = pair.commit("upstream", name, "long");
+        git(&pair.bare("upstream"), &["tag", &name.replacen('x', "v", 1), commit.as_str()]);
+    }
+    let branches: Vec<&str> = names.iter().map(String::as_str).collect();
+    let synced = pair.run(&branches, None).await;
+    let came = |moved: &Moved| matches!(moved, Moved::Brought(BranchRelation::New(_)));
+    assert!(synced.branches.iter().all(|(_, moved)| came(moved)), "{synced:?}");
+    assert_eq!(synced.tags, Tags { new: 3, ..Tags::default() });
+    for name in branches {
+        assert_eq!(pair.at("forge", name), pair.at("upstream", name));
+    }
+}
+
+#[tokio::test]
 async fn tags_are_added_and_never_moved() {
     let pair = Pair::new();
     git(&pair.bare("upstream"), &["tag", "v1", "main"]);

@@ -123,5 +123,7 @@ pub async fn a_branchs_rule_is_told_as_it_is_for_the_account(lab: Arc<Lab>) {
     assert_eq!(lack(&lab, &place.repo).await, None);
     lab.bot.ensure_protection(&place.repo, "main", &["caisson-sync", "caisson"]).await.unwrap();
     assert_eq!(lack(&lab, &place.repo).await, Some(GuardLack::PushBar));
+    let binds = lab.bot.requires_approval(&place.repo, "main").await.unwrap();
+    assert_eq!(binds, binds_admins, "another list of who may push lets no administrator past the approval");
     assert_eq!(lab.bot.guard(&place.repo, "nowhere").await.unwrap(), None);
 }

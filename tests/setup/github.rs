@@ -33,6 +33,8 @@ struct Shown {
     /// Former names, with the number of the repository that had each.
     former: HashMap<String, u64>,
     issues: Vec<HubIssue>,
+    /// Issues of `lab/shop` that are in another repository now.
+    transferred: Vec<u64>,
     /// What each open pull request was made of.
     pulls: Vec<Value>,
     /// What each look at a commit's checks finds, the last one for good.
@@ -89,6 +91,7 @@ impl GitHub {
             .route("/repos/{owner}/{name}/commits/{sha}/status", get(combined))
             .route("/repos/{owner}/{name}/commits/{sha}/check-runs", get(check_runs))
             .route("/repositories/{id}", get(by_id))
+            .route("/repositories/{id}/issues/{number}", get(transferred))
             .with_state(state.clone());
         // As GitHub Enterprise has it.
         let app = Router::new().nest("/api/v3", app);
@@ -148,6 +151,13 @@ impl GitHub {
     pub fn change_issue(&self, number: u64, change: impl FnOnce(&mut HubIssue)) {
         let mut shown = self.state.lock().unwrap();
         change(shown.issues.iter_mut().find(|it| it.number == number).expect("it is there"));
+    }
+
+    /// An issue is transferred to another repository, where it has the same number and is open.
+    pub fn transfer_issue(&self, number: u64) {
+        let mut shown = self.state.lock().unwrap();
+        shown.issues.retain(|it| it.number != number);
+        shown.transferred.push(number);
     }
 
     /// How many answers said that nothing changed.
@@ -332,8 +342,23 @@ async fn issue(
         Ok(_) => return refuse(404, "Not Found"),
         Err(refusal) => return *refusal,
     }
+    if state.lock().unwrap().transferred.contains(&number) {
+        let location = [("location", format!("/repositories/9/issues/{number}"))];
+        let body = axum::Json(json!({ "message": "Moved Permanently" }));
+        return (StatusCode::MOVED_PERMANENTLY, location, body).into_response();
+    }
     let found = state.lock().unwrap().issues.iter().find(|it| it.number == number).map(issue_shape);
     found.map_or_else(|| refuse(410, "This issue was deleted"), |body| tagged(&state, &headers, &body))
+}
+
+/// An issue that was transferred to this repository.
+async fn transferred(State(state): Shared, Path((id, number)): Path<(u64, u64)>, headers: HeaderMap) -> Response {
+    if let Err(refusal) = greeted(&state, &headers, format!("/repositories/{id}/issues/{number}")) {
+        return *refusal;
+    }
+    let mut shape = issue_shape(&HubIssue::open(number, "Elsewhere", "", "caisson"));
+    shape["repository_url"] = json!("https://api.github.com/repos/lab/elsewhere");
+    tagged(&state, &headers, &shape)
 }
 
 /// One of the answers that octocrab's own tests hold (`tests/fixtures/github`), with these values in place of its own.
@@ -349,6 +374,7 @@ fn issue_shape(issue: &HubIssue) -> Value {
         include_str!("../fixtures/github/issue.json"),
         &json!({
             "id": 2000 + number, "html_url": "https://evil.example/issue", "number": number,
+            "repository_url": "https://api.github.com/repos/lab/shop",
             "state": if *open { "open" } else { "closed" }, "title": title, "body": body,
             "labels": [{ "id": 3, "node_id": "LA_kw", "url": "https://api.github.com/repos/lab/shop/labels/x", "name": label,
                 "color": "f29513", "default": false, "description": null }],

@@ -235,3 +235,15 @@ async fn a_renamed_repository_is_checked_where_it_is_and_its_new_name_is_written
     assert_eq!(shop.bot.hooks(&market).await.unwrap().len(), 1);
     shop.home.good(&["repo", "check", "my-shop"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_is_not_given_to_another_repository_that_took_the_name() {
+    let shop = Shop::added().await;
+    shop.home.good(&["repo", "rotate", "my-shop"]);
+    shop.forge.delete_repository("caisson-projects/my_shop").unwrap();
+    shop.bot.create_repository(&shop.at, "trunk").await.unwrap();
+    let text = shop.home.bad(&["repo", "rotate", "my-shop"]);
+    assert!(text.contains("is not on the forge any more"), "{text}");
+    assert!(shop.bot.hooks(&shop.at).await.unwrap().is_empty());
+    assert_eq!(shop.home.entry().await.1.len(), 2, "both secrets stay");
+}

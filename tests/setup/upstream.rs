@@ -111,6 +111,13 @@ async fn renamed(home: &Home, upstream: &Upstream, bot: &Gitea) {
     upstream.api.rename("lab/shop", "lab/store");
     *upstream.name.borrow_mut() = "lab/store".to_owned();
     let new = upstream.commit("main", "of the store");
+    // An entry that cannot be written now is that repository's failure, among all, and what was brought stays.
+    let lock = caisson::config::Process::load(&home.config()).unwrap().state_dir.join("lock");
+    let _ = std::fs::remove_file(&lock);
+    std::fs::create_dir(&lock).unwrap();
+    let text = home.bad(&["repo", "sync"]);
+    assert!(text.contains("1 of the repositories could not be brought in step"), "{text}");
+    std::fs::remove_dir(&lock).unwrap();
     let text = home.good(&["repo", "sync", "shop"]);
     assert!(text.contains("called lab/store now") && text.contains("its entry names lab/store now"), "{text}");
     assert_eq!(stands(bot, "main").await.unwrap(), new);
@@ -212,7 +219,7 @@ async fn rewritten(home: &Home, upstream: &Upstream, bot: &Gitea) {
     git(&upstream.clone, &["reset", "-q", "--hard", "HEAD~1"]);
     let other = upstream.commit("main", "another second");
     let text = home.good(&["repo", "sync", "shop"]);
-    assert!(text.contains("rewritten upstream") && text.contains(&format!("--rewritten {other}")), "{text}");
+    assert!(text.contains("main has diverged") && text.contains(&format!("--rewritten {other}")), "{text}");
     assert_eq!(stands(bot, "main").await.unwrap(), before);
     assert!(home.bad(&["repo", "sync", "shop", "--rewritten", &before]).contains("no branch's upstream was rewritten"));
     assert!(home.bad(&["repo", "sync", "shop", "--rewritten", "abc"]).contains("40 digits"));

@@ -29,13 +29,18 @@ fn upstream(world: &World) -> PathBuf {
 
 /// One more commit on the upstream's `main`, on top of another; the commit.
 fn commit(world: &World, on: &str) -> String {
+    commit_to(world, "main", on)
+}
+
+/// The same on a branch of the upstream.
+fn commit_to(world: &World, branch: &str, on: &str) -> String {
     let at = upstream(world);
     let tree = git(&at, &["rev-parse", "main^{tree}"]);
     // Commits with equal message, parent and second would have one id.
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let words = format!("More {}", COUNT.fetch_add(1, Ordering::Relaxed));
     let new = git(&at, &["commit-tree", &tree, "-p", on, "-m", &words]);
-    git(&at, &["update-ref", "refs/heads/main", &new]);
+    git(&at, &["update-ref", &format!("refs/heads/{branch}"), &new]);
     new
 }
 
@@ -89,7 +94,7 @@ async fn a_writer_has_it_brought_and_is_told_what_came() {
     assert_eq!(main_of(&world).await, third);
     let other = commit(&world, &first);
     world.alice().comment(REPO, issue, "/sync").expect("said");
-    let said = world.until_said(issue, "**rewritten upstream**").await;
+    let said = world.until_said(issue, "`main` **has diverged** from the upstream's").await;
     assert!(said.contains(&format!("caisson repo sync shop --rewritten {other}")), "{said}");
     assert_eq!(main_of(&world).await, third);
     std::fs::remove_dir_all(upstream(&world)).expect("removed");
@@ -179,7 +184,7 @@ async fn a_rewritten_upstream_has_one_issue_that_the_bot_closes_when_it_is_over(
     for words in [second.as_str(), other.as_str(), typed.as_str()] {
         assert!(all[0].body.contains(words), "{words} is missing:\n{}", all[0].body);
     }
-    assert!(all[0].title.contains("main"));
+    assert_eq!(all[0].title, "main has diverged from the upstream's");
     // The next life finds it again, and one that a person closed stays closed until there is something new.
     world.kill();
     world.alice().close(REPO, all[0].number).expect("closed");
@@ -192,4 +197,48 @@ async fn a_rewritten_upstream_has_one_issue_that_the_bot_closes_when_it_is_over(
     let all = until_told(&world, "its end", |all| all.len() == 1 && !all[0].open).await;
     assert!(all[0].body.starts_with("The history of `main` here goes together"), "{}", all[0].body);
     assert!(world.store().tasks(5).await.expect("read").is_empty(), "it begins no task");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_issue_about_a_branch_that_is_gone_or_not_followed_is_closed_and_says_so() {
+    let mut world = copied(1).await;
+    let (repo, first) = (RepoRef::new("lab", "shop"), main_of(&world).await);
+    for branch in ["dev", "old"] {
+        commit_to(&world, branch, &first);
+    }
+    world.reconfigure(|text| format!("{text}branches = [\"dev\", \"old\"]\n")).await;
+    for branch in ["dev", "old"] {
+        let end = Instant::now() + PATIENCE;
+        while world.look().branch(&repo, branch).await.expect("answered").is_none() {
+            assert!(Instant::now() < end, "{branch} never came");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        commit_to(&world, branch, &first);
+    }
+    until_told(&world, "both", |all| all.len() == 2 && all.iter().all(|it| it.open)).await;
+    // A branch that the upstream deleted is not in step.
+    git(&upstream(&world), &["update-ref", "-d", "refs/heads/dev"]);
+    let all = until_told(&world, "the first end", |all| all.iter().any(|it| !it.open)).await;
+    let closed: Vec<&str> = all.iter().filter(|it| !it.open).map(|it| it.body.as_str()).collect();
+    assert!(closed.len() == 1 && closed[0].starts_with("The upstream has no branch `dev` any more."), "{closed:#?}");
+    world.reconfigure(|text| text.replace("branches = [\"dev\", \"old\"]\n", "")).await;
+    let all = until_told(&world, "the second end", |all| all.iter().all(|it| !it.open)).await;
+    let left = all.iter().filter(|it| it.body.starts_with("This branch is not kept in step with the upstream")).count();
+    assert!(all.len() == 2 && left == 1, "{all:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_merged_here_is_not_called_a_rewritten_upstream() {
+    let world = copied(1).await;
+    let (first, project) = (main_of(&world).await, world.dir.path().join("project"));
+    let tree = git(&project, &["rev-parse", &format!("{first}^{{tree}}")]);
+    let merged = git(&project, &["commit-tree", &tree, "-p", &first, "-m", "Merged here"]);
+    let header = format!("http.extraHeader=Authorization: token {}", world.forge.admin_token());
+    let url = format!("{}/{REPO}.git", world.forge.url());
+    git(&project, &["-c", &header, "push", "-q", &url, &format!("{merged}:refs/heads/main")]);
+    let theirs = commit(&world, &first);
+    let all = until_told(&world, "an issue", |all| all.len() == 1 && all[0].body.contains(&theirs)).await;
+    assert_eq!(all[0].title, "main has diverged from the upstream's");
+    assert!(all[0].body.contains("**Somebody merged or pushed something here**"), "{}", all[0].body);
+    assert_eq!(main_of(&world).await, merged);
 }

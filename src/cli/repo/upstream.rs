@@ -60,12 +60,13 @@ impl Sync {
                 continue;
             }
             printer.step(&format!("{}: asking {}", entry.key, entry.origin()));
-            match sync_one(config, &entry, commit.as_ref(), printer).await {
-                Ok(synced) => {
-                    tell(&entry, &synced, printer);
-                    note_source(config, &entries, &entry, synced.source.as_ref(), printer).await?;
-                    ask_for_issues(config, &entry, printer).await;
-                }
+            let done = async {
+                let synced = sync_one(config, &entry, commit.as_ref(), printer).await?;
+                tell(&entry, &synced, printer);
+                note_source(config, &entries, &entry, synced.source.as_ref(), printer).await
+            };
+            match done.await {
+                Ok(()) => ask_for_issues(config, &entry, printer).await,
                 Err(error) if self.key.is_none() => {
                     printer.bad(&format!("{}: {error:#}", entry.key));
                     failed += 1;
@@ -234,7 +235,7 @@ fn tell(entry: &Entry, synced: &Synced, printer: &Printer) {
     }
     for (_, _, theirs) in synced.rewritten() {
         printer.hint(&format!(
-            "ask whoever rewrote it why; to take the new history: caisson repo sync {} --rewritten {theirs}",
+            "bring what is only here to the upstream, or ask whoever rewrote it why; then, to take its history: caisson repo sync {} --rewritten {theirs}",
             entry.key
         ));
     }

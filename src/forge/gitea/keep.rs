@@ -166,13 +166,14 @@ impl Gitea {
     }
 
     /// Ensures a branch rule (name or pattern) by which only `pushers` may push, and verifies it, because accounts without write access are
-    /// dropped silently.
+    /// dropped silently. Of a rule that is there already everything else stays as a person set it.
     pub async fn ensure_protection(&self, repo: &RepoRef, rule: &str, pushers: &[&str]) -> Result<Made> {
         let path = format!("{}/branch_protections", base(repo));
-        let body = json!({
+        // What `guards` checks, and nothing else.
+        let mut body = json!({
             "rule_name": rule, "enable_push": true, "enable_push_whitelist": true,
             "push_whitelist_usernames": pushers, "push_whitelist_teams": [], "push_whitelist_deploy_keys": false,
-            "unprotected_file_patterns": "", "enable_force_push": false, "block_admin_merge_override": false,
+            "unprotected_file_patterns": "", "enable_force_push": false,
         });
         let there: Option<Vec<wire::Protection>> = self.raw.get(&path).await?;
         let found = there.unwrap_or_default().into_iter().find(|p| p.rule_name == rule);
@@ -183,6 +184,7 @@ impl Gitea {
                 Made::Before
             }
             None => {
+                body["block_admin_merge_override"] = Value::Bool(false);
                 self.raw.put(Method::POST, &path, Some(&body)).await?;
                 Made::New
             }
