@@ -65,6 +65,13 @@ pub struct Verdict {
     pub duration_ms: u64,
 }
 
+impl Verdict {
+    /// Whether the command ended well and only tests of the base's run are missing, so that no test is known to fail.
+    pub fn only_lacks_tests(&self) -> bool {
+        self.exit_code == Some(0) && !self.missing.is_empty()
+    }
+}
+
 fn nothing(against: &Against) -> bool {
     *against == Against::default()
 }
