@@ -53,6 +53,9 @@ pub struct Verdict {
     /// How many tests of the base were looked for by name; 0 when its report names none.
     #[serde(default)]
     pub looked_for: u32,
+    /// Whether the base's run named tests that could not be looked for, because an output was cut or a run did not end by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_compared: bool,
     /// What the run on the commit reports that the run on the base does not.
     #[serde(default, skip_serializing_if = "nothing")]
     pub against_base: Against,

@@ -1,6 +1,6 @@
 //! Which tests of the base's run another run lacks.
 //!
-//! Owns the comparison of names, and which test counts as moved. Pure. Tests: below.
+//! Owns the comparison of names, which test counts as moved, and when nothing can be compared. Pure. Tests: below.
 
 use std::collections::HashMap;
 
@@ -18,12 +18,17 @@ pub(super) struct Compared {
     pub looked_for: u32,
     /// Names of at most 50 that are missing.
     pub missing: Vec<String>,
+    /// Whether the base's report names tests that could not be looked for, because one of the two reports is not whole.
+    pub not_compared: bool,
 }
 
 /// Looks for the tests of the base's run in another report. Where tests may move, one that is missing may be there in another module, and one
 /// new name stands for one test.
 pub(super) fn compared(base: &Outcome, other: &Outcome, tests_may_move: bool) -> Compared {
-    let (Some(of_base), Some(there)) = (report::ran(base), report::ran(other)) else { return Compared::default() };
+    let (Some(of_base), Some(there)) = (report::ran(base), report::ran(other)) else {
+        let not_compared = report::names(&base.text).next().is_some();
+        return Compared { not_compared, ..Compared::default() };
+    };
     let mut new: HashMap<(bool, &str), usize> = HashMap::new();
     for test in there.difference(&of_base).filter(|_| tests_may_move).filter_map(|name| without_module(name)) {
         *new.entry(test).or_default() += 1;
@@ -39,7 +44,7 @@ pub(super) fn compared(base: &Outcome, other: &Outcome, tests_may_move: bool) ->
             missing.push(name.clone());
         }
     }
-    Compared { looked_for: u32::try_from(of_base.len()).unwrap_or(u32::MAX), missing }
+    Compared { looked_for: u32::try_from(of_base.len()).unwrap_or(u32::MAX), missing, not_compared: false }
 }
 
 /// A test of `cargo test` without the modules around it (`doubles` of `double::tests::doubles`), and whether it is an example of the
@@ -79,6 +84,18 @@ mod tests {
         assert_eq!(missing(&base, &now, true), [""; 0]);
         let gone = ["src/lib.rs - twice", "tests::doubles", "tests::zero - should panic", "whole"];
         assert_eq!(missing(&base, &now, false), gone);
+    }
+
+    #[test]
+    fn that_nothing_could_be_compared_is_known_where_the_base_names_tests() {
+        let (whole, cut) = (ran(&["a"]), Outcome { dropped_bytes: 1, ..ran(&["a"]) });
+        let ended = Outcome { status: Status::TimedOut, ..ran(&["a"]) };
+        let not = Compared { not_compared: true, ..Compared::default() };
+        for (base, other) in [(&whole, &cut), (&cut, &whole), (&whole, &ended)] {
+            assert_eq!(compared(base, other, false), not);
+        }
+        assert_eq!(compared(&Outcome::new(Status::Ok, "...\n"), &cut, false), Compared::default());
+        assert_eq!(compared(&whole, &whole, false), Compared { looked_for: 1, ..Compared::default() });
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl Verification {
             let other = held_against.as_ref().unwrap_or(&head);
             (compared(&base, other, tests_may_move), against(&base, &head), tail(&head))
         });
-        let (Compared { looked_for, missing }, against_base, tail) =
+        let (Compared { looked_for, missing, not_compared }, against_base, tail) =
             read.await.map_err(|e| SandboxError::Unavailable(format!("the runs could not be compared: {e}")))?;
         Ok(Verdict {
             kind: match (exit_code, missing.is_empty()) {
@@ -75,6 +75,7 @@ impl Verification {
             missing,
             outside: Vec::new(),
             looked_for,
+            not_compared,
             against_base,
             tail,
             duration_ms,
