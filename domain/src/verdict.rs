@@ -53,6 +53,9 @@ pub struct Verdict {
     /// How many tests of the base were looked for by name; 0 when its report names none.
     #[serde(default)]
     pub looked_for: u32,
+    /// Whether the base's run named tests that could not be looked for, because an output was cut or a run did not end by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_compared: bool,
     /// What the run on the commit reports that the run on the base does not.
     #[serde(default, skip_serializing_if = "nothing")]
     pub against_base: Against,
@@ -63,6 +66,13 @@ pub struct Verdict {
     pub tail: String,
     /// Milliseconds of the run on the commit; 0 where none was made.
     pub duration_ms: u64,
+}
+
+impl Verdict {
+    /// Whether the command ended well and only tests of the base's run are missing, so that no test is known to fail.
+    pub fn only_lacks_tests(&self) -> bool {
+        self.exit_code == Some(0) && !self.missing.is_empty()
+    }
 }
 
 fn nothing(against: &Against) -> bool {

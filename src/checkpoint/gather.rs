@@ -350,6 +350,7 @@ fn verdict(verdict: &Verdict) -> VerdictView {
         base_tests: verdict.base_tests,
         missing: verdict.missing.clone(),
         looked_for: verdict.looked_for,
+        not_compared: verdict.not_compared,
         against_base: verdict.against_base.clone(),
     }
 }

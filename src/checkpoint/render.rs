@@ -275,6 +275,7 @@ fn verdict_line(verdict: &VerdictView, view: &CheckpointView) -> String {
         BaseTests::Ran { exit_code } => format!(" · with the base's tests: {}", exit(exit_code)),
     };
     let names = match (verdict.looked_for, verdict.missing.len()) {
+        (0, _) if verdict.not_compared => " · **tests of the base were not looked for**".to_owned(),
         (0, _) => String::new(),
         (all, 0) => format!(" · {} of the base seen again by name", count(u64::from(all), "test")),
         (_, gone) => format!(" · **{} of the base did not run**", count(gone as u64, "test")),
@@ -318,6 +319,10 @@ fn columns(out: &mut String, view: &CheckpointView) {
             (VerdictKind::Failed, None) => "❌ the bot's own run of the checks did not end".to_owned(),
             (VerdictKind::None, _) => "⚠️ the bot found no checks to run".to_owned(),
         });
+        if verdict.not_compared {
+            let why = "an output is too long, or a run did not end by itself";
+            log.push(format!("⚠️ whether each test of the base ran again is not known: {why}"));
+        }
         if verdict.base_exit == Some(0) && verdict.kind == VerdictKind::Passed {
             log.push("the same checks passed on the base already: they don't show this change".to_owned());
         }

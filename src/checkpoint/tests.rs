@@ -199,6 +199,16 @@ fn a_final_review() {
 }
 
 #[test]
+fn a_final_review_says_that_tests_of_the_base_were_not_looked_for() {
+    let mut view = verified(VerdictKind::Passed, 0);
+    assert!(!render_final(&view).contains("of the base were not"));
+    view.verdict = view.verdict.map(|v| VerdictView { not_compared: true, ..v });
+    let text = render_final(&view);
+    assert!(text.contains("**tests of the base were not looked for**"), "{text}");
+    assert!(text.contains("⚠️ whether each test of the base ran again is not known"), "{text}");
+}
+
+#[test]
 fn a_final_review_of_something_that_cannot_be_checked() {
     let mut view = verified(VerdictKind::None, 0);
     view.verdict = view.verdict.map(|v| VerdictView { command: None, exit_code: None, tail: String::new(), ..v });

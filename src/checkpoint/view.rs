@@ -351,6 +351,8 @@ pub struct VerdictView {
     pub missing: Vec<String>,
     /// How many tests were looked for.
     pub looked_for: u32,
+    /// Whether tests of the base could not be looked for.
+    pub not_compared: bool,
     /// Reports that the base's run does not have.
     pub against_base: domain::Against,
 }

@@ -44,6 +44,7 @@ impl Checks {
             command: policy.effective.test.clone(),
             limits: policy.sandbox.limits(),
             wall_ms: policy.sandbox.verify_wall_s * 1000,
+            tests_may_move: false,
         };
         let ran = match tokio::time::timeout(PATIENCE, self.sandboxes.base_runs.checks_of_base(&spec)).await {
             Ok(Ok(Some(ran))) => ran,

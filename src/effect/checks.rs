@@ -6,7 +6,7 @@ use super::repository::{Repositories, base};
 use crate::redact;
 use crate::sandbox::{SandboxError, Sandboxes, VerifySpec};
 use crate::trouble::Trouble;
-use domain::{BaseRun, Commit, Input, Task, Verdict};
+use domain::{BaseRun, Commit, Input, Scope, Task, Verdict};
 use std::sync::Arc;
 
 /// Runs the project's checks in sandboxes of their own.
@@ -64,6 +64,7 @@ impl Checks {
             command: policy.effective.test,
             limits: policy.sandbox.limits(),
             wall_ms: policy.sandbox.verify_wall_s * 1000,
+            tests_may_move: task.kind.traits().scope == Scope::AllButBaseTests,
         })
     }
 }

@@ -271,6 +271,7 @@ impl TestRuns {
             command: Some(row.run.command.clone()),
             limits: policy.sandbox.limits(),
             wall_ms: policy.sandbox.verify_wall_s * 1000,
+            tests_may_move: false,
         };
         Ok(RunInputs { spec, kept: kept?, fork, egress: self.granted(row, &policy) })
     }

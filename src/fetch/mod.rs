@@ -308,8 +308,12 @@ async fn reviewed(
 }
 
 fn verified(request: &FetchRequest, offer: &Offer, commit: &Commit, warnings: &mut Vec<String>) -> Result<(), Refusal> {
-    let why = match offer.verdict.as_ref().map(|verdict| verdict.kind) {
+    let verdict = offer.verdict.as_ref();
+    let why = match verdict.map(|verdict| verdict.kind) {
         Some(VerdictKind::Passed) => return Ok(()),
+        Some(VerdictKind::Failed) if verdict.is_some_and(Verdict::only_lacks_tests) => {
+            "in the bot's own run tests of the base did not run"
+        }
         Some(VerdictKind::Failed) => "the bot's own run of the tests failed",
         Some(VerdictKind::None) => "the project has no test command, so nothing was run",
         None => "the bot has not run the tests on it",

@@ -163,8 +163,12 @@ impl Proposal {
             Some(approved) if stands => format!("approved by people, at last by {}", plain_line(&approved.by, TITLE)),
             _ => "**without an approval that stands**".to_owned(),
         };
-        let checks = match offer.verdict.as_ref().map(|verdict| verdict.kind) {
+        let verdict = offer.verdict.as_ref();
+        let checks = match verdict.map(|verdict| verdict.kind) {
             Some(domain::VerdictKind::Passed) => "the project's tests passed in a clean sandbox",
+            Some(domain::VerdictKind::Failed) if verdict.is_some_and(domain::Verdict::only_lacks_tests) => {
+                "**tests of the base did not run in a clean sandbox**"
+            }
             Some(domain::VerdictKind::Failed) => "**the project's tests failed in a clean sandbox**",
             Some(domain::VerdictKind::None) | None => "no tests were run",
         };

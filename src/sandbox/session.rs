@@ -6,9 +6,10 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use domain::Loss;
-use protocol::broker::{ContainerSpec, Problem, ProblemKind};
+use protocol::broker::{ContainerSpec, ContainerState, End, Problem, ProblemKind};
 use protocol::runner::{Limits, Op, Outcome, Status, VERSION};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::task::TaskTracker;
@@ -20,6 +21,10 @@ use super::{Result, SandboxError};
 
 /// Bit of the ids of the host's own requests; ids of a task's actions never have it.
 pub(super) const HOST_IDS: u64 = 1 << 62;
+
+/// How often a container is looked at whose connection has ended, and the time between: an engine may report its end later.
+const LOOKS: usize = 20;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// Environment of every git that the host runs in a container, as fixed as that of git on the host.
 const GIT_ENV: &[(&str, &str)] = &[
@@ -280,6 +285,16 @@ pub(super) fn from_link(e: &LinkError) -> SandboxError {
     }
 }
 
+/// The loss for the end of a container that the broker reports.
+pub(super) fn ended(end: End) -> Loss {
+    match end {
+        End::Memory => Loss::Memory,
+        End::Stopped => Loss::Stopped,
+        End::EngineRestarted => Loss::EngineRestarted,
+        End::Itself => Loss::Ended,
+    }
+}
+
 /// Refuses a container without enough disk space. No agent has used it yet, so the runner's words are its own.
 pub(super) fn enough(lacks: Option<String>) -> Result<()> {
     let Some(lacks) = lacks else { return Ok(()) };
@@ -305,6 +320,28 @@ impl Passing {
             busy.insert(name.to_owned());
         }
         Self { broker, busy, leaving, name: name.to_owned() }
+    }
+
+    /// The error for a connection to its runner that has ended. Only an end of the container that what runs in it can have caused is a loss;
+    /// otherwise it is tried again.
+    pub(super) async fn closed(&self) -> SandboxError {
+        for _ in 0..LOOKS {
+            let found = self.broker.inspect(&self.name).await.ok().flatten();
+            match found.map(|container| container.state) {
+                Some(ContainerState::Exited { end: end @ (End::Itself | End::Memory), .. }) => {
+                    return SandboxError::Gone(ended(end));
+                }
+                Some(ContainerState::Running) => tokio::time::sleep(BETWEEN_LOOKS).await,
+                Some(
+                    ContainerState::Exited { end: End::Stopped | End::EngineRestarted, .. }
+                    | ContainerState::Created
+                    | ContainerState::Paused
+                    | ContainerState::Gone,
+                )
+                | None => break,
+            }
+        }
+        from_link(&LinkError::Closed)
     }
 }
 

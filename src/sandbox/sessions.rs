@@ -6,12 +6,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use domain::Loss;
-use protocol::broker::{ContainerState, End};
+use protocol::broker::ContainerState;
 use tokio::sync::Mutex;
 
 use super::core::Core;
 use super::record::Record;
-use super::session::{self, HOST_IDS, Session};
+use super::session::{self, HOST_IDS, Session, ended};
 use super::{Result, SandboxError};
 
 /// Attached containers, by task.
@@ -108,15 +108,5 @@ impl Sessions {
         let boot = session.boot.clone();
         self.put(record.task, Arc::new(session)).await;
         self.core.records.change(record.task, |record| record.boot = Some(boot))
-    }
-}
-
-/// The loss for the end of a container that the broker reports.
-fn ended(end: End) -> Loss {
-    match end {
-        End::Memory => Loss::Memory,
-        End::Stopped => Loss::Stopped,
-        End::EngineRestarted => Loss::EngineRestarted,
-        End::Itself => Loss::Ended,
     }
 }

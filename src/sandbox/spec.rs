@@ -206,6 +206,8 @@ pub struct VerifySpec {
     pub limits: ContainerLimits,
     /// Limit of one run, in milliseconds.
     pub wall_ms: u64,
+    /// Whether a test of the base may run under the name of another module: the texts of such tests are compared by themselves.
+    pub tests_may_move: bool,
 }
 
 impl PrepareSpec {

@@ -196,6 +196,10 @@ async fn only_what_is_approved_verified_and_known() {
         home.offer.verdict = kind.map(verdict);
         assert!(home.refused(&home.request()).await.hint.contains("--unverified"));
     }
+    let missing = vec!["tests.test_sum.T.test_add".to_owned()];
+    home.offer.verdict = Some(Verdict { exit_code: Some(0), missing, ..verdict(VerdictKind::Failed) });
+    let refusal = home.refused(&home.request()).await;
+    assert!(refusal.reasons[0].contains("tests of the base did not run"), "{refusal:?}");
     let other = FetchRequest { branch: "agent/8".to_owned(), ..home.request() };
     assert!(home.refused(&other).await.what.contains("no task"));
     let option = FetchRequest { branch: "--upload-pack=x".to_owned(), ..home.request() };

@@ -1,8 +1,12 @@
 //! The bot's own run of the project's checks.
 
-use caisson::sandbox::VerifySpec;
-use domain::{BaseTests, Commit, Verdict, VerdictKind};
+use std::sync::Arc;
 
+use caisson::sandbox::{Sandboxes, Settings, VerifySpec};
+use domain::{BaseTests, Commit, Verdict, VerdictKind};
+use protocol::broker::ContainerLimits;
+
+use crate::docker::{IMAGE, in_containers};
 use crate::world::{FILES, KEY, World, commit, git, url};
 
 async fn verify(world: &World, head: &Commit, command: Option<&str>, wall_ms: u64) -> Verdict {
@@ -45,6 +49,41 @@ async fn a_command_of_the_project_and_one_that_hangs() {
     let verdict = verify(&world, &head, Some("echo begun; sleep 60"), 400).await;
     assert_eq!((verdict.kind, verdict.exit_code), (VerdictKind::Failed, None));
     assert!(verdict.tail.starts_with("[the tests took longer") && verdict.tail.contains("begun"), "{}", verdict.tail);
+}
+
+fn ended_itself(verdict: &Verdict) {
+    let codes = (verdict.kind, verdict.exit_code, verdict.base_exit_code);
+    assert_eq!(codes, (VerdictKind::Failed, None, Some(0)), "{verdict:?}");
+    assert!(verdict.tail.starts_with("[the sandbox's first process ended by itself]"), "{}", verdict.tail);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tests_that_end_their_own_sandbox_have_failed() {
+    let world = World::new().await;
+    let head = changed(&world, &[("end", "x\n")]).await;
+    let command = "test ! -e end || { kill -KILL $PPID; sleep 5; }";
+    ended_itself(&verify(&world, &head, Some(command), 60_000).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_containers_tests_that_end_their_own_sandbox_have_failed() {
+    in_containers(
+        "ended",
+        |_| {},
+        |world, broker, _| async move {
+            let settings = Settings::new(world.dir.path().join("docker"), IMAGE);
+            let sandboxes =
+                Sandboxes::new(Arc::new(broker), None, world.repos.clone(), settings, 1).expect("sandboxes");
+            let head = changed(&world, &[("end", "x\n")]).await;
+            let limits =
+                ContainerLimits { memory_bytes: 512 << 20, tmp_bytes: 32 << 20, ..ContainerLimits::default() };
+            let checks = world.checks(&head, Some("test ! -e end || { kill -TERM 1; sleep 60; }"));
+            let spec = VerifySpec { image: IMAGE.to_owned(), limits, wall_ms: 30_000, ..checks };
+            ended_itself(&sandboxes.verification.verify(&spec).await.expect("a verdict"));
+            sandboxes.leave().await;
+        },
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -108,4 +147,13 @@ async fn a_missing_test_in_the_middle_of_a_long_output_is_found() {
     );
     assert_eq!((verdict.kind, verdict.exit_code, verdict.looked_for), (VerdictKind::Failed, Some(0), 6000));
     assert!(verdict.tail.ends_with("number_6000 ... ok\nend\n"), "{}", verdict.tail);
+}
+
+#[tokio::test]
+async fn an_output_too_long_to_be_compared_is_told() {
+    let world = World::new().await;
+    let head = changed(&world, &[("long", "x\n")]).await;
+    let report = "echo 'test a ... ok'; test ! -e long || head -c 5000000 /dev/zero | tr '\\0' x";
+    let verdict = verify(&world, &head, Some(report), 60_000).await;
+    assert_eq!((verdict.kind, verdict.looked_for, verdict.not_compared), (VerdictKind::Passed, 0, true));
 }

@@ -144,6 +144,7 @@ impl World {
             command: command.map(str::to_owned),
             limits: ContainerLimits::default(),
             wall_ms: 60_000,
+            tests_may_move: false,
         }
     }
 

@@ -157,6 +157,7 @@ impl Judge {
             command: Some(command),
             limits: self.config.sandbox.limits(),
             wall_ms: self.config.sandbox.verify_wall_s * 1000,
+            tests_may_move: false,
         }
     }
 

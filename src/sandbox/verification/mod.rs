@@ -8,6 +8,7 @@ pub(super) mod against;
 pub(super) mod asked;
 pub(super) mod base_runs;
 pub(super) mod candidate;
+mod compared;
 mod issue_check;
 pub(super) mod ran;
 pub(super) mod report;

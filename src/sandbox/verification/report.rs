@@ -1,7 +1,8 @@
 //! Names of the tests that ran, from the reports of test programs.
 //!
-//! Owns the parsing of six programs' lines (unittest with `-v`, pytest with `-v` or `-rA`, `cargo test`, `go test -v`, TAP, the tick marks
-//! of mocha and similar). The output is untrusted: it only shows that a name is missing, never that a test passed. Skipped tests do not
+//! Owns the parsing of programs' lines (unittest with `-v`, pytest with `-v` or `-rA`, `cargo test`, `go test -v`, TAP, the tick marks of
+//! Node's runner, Vitest, Jest, mocha and similar), and which parts of them name a test: no duration, and nothing that is reported only
+//! while something fails. The output is untrusted: it only shows that a name is missing, never that a test passed. Skipped tests do not
 //! count as run. Tests: below.
 
 use std::collections::BTreeSet;
@@ -17,7 +18,8 @@ const LONGEST: usize = 300;
 pub fn ran(outcome: &Outcome) -> Option<BTreeSet<String>> {
     let ended = matches!(outcome.status, Status::Ok | Status::Exited { .. });
     // All of them: of two lists that are cut at a number, one that begins with another name lacks the last.
-    (ended && outcome.dropped_bytes == 0).then(|| outcome.text.lines().filter_map(name).collect())
+    let tests = || outcome.text.lines().filter_map(name).filter(|name| !stands_for_an_error(name)).collect();
+    (ended && outcome.dropped_bytes == 0).then(tests)
 }
 
 /// The names in an output, complete or cut.
@@ -25,14 +27,18 @@ pub(in crate::sandbox) fn names(text: &str) -> impl Iterator<Item = String> {
     text.lines().filter_map(name).take(NAMES)
 }
 
-/// The test whose result this line reports.
+/// Whether unittest reports under this name that a file could not be imported or a fixture failed: it is gone once that is mended.
+fn stands_for_an_error(name: &str) -> bool {
+    const FIXTURES: [&str; 4] = ["setUpClass (", "setUpModule (", "tearDownClass (", "tearDownModule ("];
+    name.contains("(unittest.loader._FailedTest") || FIXTURES.iter().any(|fixture| name.starts_with(fixture))
+}
+
+/// The test whose result this line reports, without what differs between two runs of the same test.
 fn name(line: &str) -> Option<String> {
     let line = line.trim_end();
-    let found = unittest(line)
-        .or_else(|| cargo(line))
-        .or_else(|| pytest(line))
-        .or_else(|| go(line))
-        .or_else(|| marked(line))?;
+    let found = unittest(line).map(str::to_owned).or_else(|| cargo(line)).or_else(|| {
+        pytest(line).or_else(|| go(line)).or_else(|| tap(line)).or_else(|| marked(line)).map(str::to_owned)
+    })?;
     (!found.is_empty()).then(|| found.chars().filter(|c| !c.is_control()).take(LONGEST).collect())
 }
 
@@ -46,10 +52,13 @@ fn unittest(line: &str) -> Option<&str> {
         .then(|| &line[..method.len() + place.len() + 3])
 }
 
-/// `test handler::tests::takes_it ... ok`
-fn cargo(line: &str) -> Option<&str> {
+/// `test handler::tests::takes_it ... ok`, `test src/lib.rs - parse (line 5) ... ok`
+fn cargo(line: &str) -> Option<String> {
     let (test, verdict) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
-    (verdict == "ok" || verdict == "FAILED").then_some(test)
+    // Any edit above an example of the documentation changes its line.
+    let (item, rest) = test.split_once(" (line ").unwrap_or((test, ""));
+    let rest = rest.split_once(')').map_or("", |(_, rest)| rest);
+    (verdict == "ok" || verdict == "FAILED").then(|| format!("{item}{rest}"))
 }
 
 /// `PASSED tests/test_a.py::test_b`, `FAILED tests/test_a.py::test_b - AssertionError`, `tests/test_a.py::test_b PASSED   [ 50%]`
@@ -73,21 +82,70 @@ fn go(line: &str) -> Option<&str> {
     Some(test.rsplit_once(" (").map_or(test, |(test, _)| test))
 }
 
-/// `ok 3 - adds`, `not ok 4 - subtracts`, `✔ adds (3 ms)`, `✖ subtracts`
-fn marked(line: &str) -> Option<&str> {
+/// `ok 3 - adds`, `not ok 4 - subtracts # time=1ms`
+fn tap(line: &str) -> Option<&str> {
     let line = line.trim_start();
-    if let Some(rest) = line.strip_prefix("not ok ").or_else(|| line.strip_prefix("ok ")) {
-        let (number, test) = rest.split_once(" - ")?;
-        let skipped = test.to_ascii_uppercase().contains("# SKIP");
-        return (number.bytes().all(|b| b.is_ascii_digit()) && !skipped)
-            .then(|| test.split(" # ").next().unwrap_or(test));
+    let failed = line.starts_with("not ");
+    let (number, test) = line.strip_prefix("not ").unwrap_or(line).strip_prefix("ok ")?.split_once(" - ")?;
+    let skipped = test.to_ascii_uppercase().contains("# SKIP");
+    let test = test.split(" # ").next().unwrap_or(test);
+    let counts = number.bytes().all(|b| b.is_ascii_digit()) && !skipped && !(failed && is_unloaded(test));
+    counts.then_some(test)
+}
+
+/// `✔ adds (3 ms)`, `✖ subtracts`, `✖ divides (0.13ms) # not yet`, Node's `▶ total (2.1ms)` at the end of a suite; of Vitest
+/// `❯ tests/price.test.mjs (4 tests | 3 failed) 28ms` and `✓ tests/price.test.mjs > total > adds 0ms`.
+fn marked(line: &str) -> Option<&str> {
+    let (mark, rest) = line.trim_start().split_once(' ')?;
+    let indent = line.len() - line.trim_start_matches(' ').len();
+    let failed = matches!(mark, "✕" | "✖" | "✗" | "×");
+    let plain = failed || matches!(mark, "✓" | "✔");
+    // At such a depth Vitest names tests, and only of a file in which one fails or is slow.
+    if !plain && !matches!(mark, "❯" | "▶") || indent > 1 && indent % 2 == 1 {
+        return None;
     }
-    let test = ["✓ ", "✔ ", "✕ ", "✖ ", "✗ ", "× "].iter().find_map(|mark| line.strip_prefix(mark))?;
-    // A duration at the end is not part of the name.
-    let timed = test
-        .rsplit_once(" (")
-        .filter(|(_, time)| time.ends_with("s)") && time.starts_with(|c: char| c.is_ascii_digit()));
-    Some(timed.map_or(test, |(test, _)| test))
+    if let Some((file, count)) = file(rest).filter(|(_, count)| plain || !count.is_empty()) {
+        return (!(failed && is_unloaded(file)) && !count.starts_with("0 test")).then_some(file);
+    }
+    let noted = rest.rsplit_once(" # ").map(|(test, _)| test).filter(|test| bracketed(test).is_some());
+    let test = noted.unwrap_or(rest);
+    let timed = bracketed(test);
+    let test = timed.unwrap_or(test);
+    // Jest names no duration below a millisecond, so a name that ends like one loses that, too.
+    let test = test.rsplit_once(' ').filter(|(_, end)| is_duration(end)).map_or(test, |(test, _)| test);
+    let of_the_tool = test == "failing tests:" || test == "built in" || test.ends_with(" modules transformed.");
+    ((plain || mark == "▶" && timed.is_some()) && !of_the_tool).then_some(test)
+}
+
+/// A script and what is in the brackets behind it: `tests/good.test.mjs (1 test) 3ms`.
+fn file(rest: &str) -> Option<(&str, &str)> {
+    let counted = rest.split_once(" (").filter(|(_, count)| count.starts_with(|c: char| c.is_ascii_digit()));
+    let (file, count) = counted.unwrap_or((rest, ""));
+    let file = file.trim_end();
+    is_script(file).then_some((file, count))
+}
+
+/// Whether a failed test of this name stands for a file that could not be loaded, which has other names once it can be.
+fn is_unloaded(name: &str) -> bool {
+    is_script(name) && !name.contains(' ')
+}
+
+fn is_script(name: &str) -> bool {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    matches!(ending, "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx")
+}
+
+/// What stands before a duration in brackets at the end.
+fn bracketed(text: &str) -> Option<&str> {
+    let (test, time) = text.strip_suffix(')')?.rsplit_once(" (")?;
+    is_duration(time).then_some(test)
+}
+
+/// `3ms`, `0.133128ms`, `7 ms`, `1m 3s`
+fn is_duration(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
+        && text.ends_with(['s', 'm'])
+        && text.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ' ' | 'm' | 's' | 'µ'))
 }
 
 #[cfg(test)]
@@ -112,6 +170,65 @@ mod tests {
         let tap = "TAP version 13\nok 1 - adds\nnot ok 2 - divides # time=1ms\nok 3 - later # SKIP\n1..3\n  ✔ multiplies (3 ms)\n  ✖ roots";
         assert_eq!(named(tap), ["adds", "divides", "multiplies", "roots"]);
         assert_eq!(named("....\nRan 4 tests in 0.001s\n\nOK\n2 passed (in 3s)"), Vec::<String>::new());
+    }
+
+    fn of(tool: &str, case: &str) -> Vec<String> {
+        let path = format!("{}/tests/fixtures/checks/{tool}/{case}.txt", env!("CARGO_MANIFEST_DIR"));
+        named(&std::fs::read_to_string(&path).unwrap_or_else(|why| panic!("{path}: {why}")))
+    }
+
+    #[test]
+    fn of_vitest_files_are_named_whose_tests_pass_or_fail_and_without_how_long_they_took() {
+        assert_eq!(of("vitest", "passing"), ["tests/good.test.mjs"]);
+        assert_eq!(of("vitest", "failing"), ["tests/good.test.mjs", "tests/price.test.mjs"]);
+        let mended = " ✓ tests/price.test.mjs (5 tests) 31ms\n   ✓ total > cents  301ms\n ✓ tests/good.test.mjs (1 test) 6ms\n";
+        assert_eq!(named(mended), of("vitest", "failing"));
+        assert_eq!(named(" ❯ tests/broken.test.mjs (0 test)\n ❯ tests/a.test.mjs:2:1\n"), [""; 0]);
+        let verbose = [
+            "tests/good.test.mjs > adds",
+            "tests/price.test.mjs > total > adds",
+            "tests/price.test.mjs > total > cents",
+            "tests/price.test.mjs > total > garbage",
+            "tests/price.test.mjs > total > objects",
+        ];
+        assert_eq!(of("vitest", "verbose"), verbose);
+        assert_eq!(named("✓ 34 modules transformed.\n✓ built in 532ms\n"), [""; 0]);
+    }
+
+    #[test]
+    fn of_node_headings_and_files_that_could_not_be_loaded_are_no_tests() {
+        let all = [
+            "cents", "esm", "first", "is empty", "odd ones", "says why", "second", "sums", "throws", "todo", "total",
+            "waits", "whole", "with parts",
+        ];
+        for case in ["spec", "tap", "tap-24"] {
+            assert_eq!(of("node", case), all, "{case}");
+        }
+        assert_eq!(of("node", "spec-24"), all.into_iter().filter(|name| *name != "todo").collect::<Vec<_>>());
+        assert_eq!(of("node", "spec-passing"), of("node", "tap-passing"));
+        let mended = "✔ issue # 4 (0.1ms) # not yet\n▶ total\n  ✔ sums (1ms)\n▶ total (2.1ms)\n✔ test/plain.js (9ms)\n";
+        assert_eq!(named(mended), ["issue # 4", "sums", "test/plain.js", "total"]);
+        assert_eq!(named("✓ retries after 100ms\n"), named("✕ retries after 200ms (3 ms)\n"));
+        assert_eq!(named("✓ handles (2 items)\n"), ["handles (2 items)"]);
+    }
+
+    #[test]
+    fn what_changes_with_the_place_of_an_example_or_goes_with_an_error_is_no_name() {
+        let doc = "test src/lib.rs - parse (line 5) ... ok\ntest src/lib.rs - (line 9) - compile fail ... FAILED\n";
+        assert_eq!(named(doc), ["src/lib.rs - - compile fail", "src/lib.rs - parse"]);
+        let all = [
+            "test_cents (tests.test_price.Parse.test_cents)",
+            "test_garbage (tests.test_price.Parse.test_garbage)",
+            "test_many (tests.test_price.Parse.test_many)",
+            "test_raises (tests.test_price.Total.test_raises)",
+            "test_sums (tests.test_price.Total.test_sums)",
+            "test_text (tests.test_price.Total.test_text)",
+            "test_whole (tests.test_price.Parse.test_whole)",
+        ];
+        assert_eq!(of("unittest", "verbose"), all);
+        assert_eq!(named("setUpClass (tests.test_price.Parse) ... ERROR\n"), [""; 0]);
+        let failed = "test_a (unittest.loader._FailedTest.test_a) ... ERROR";
+        assert_eq!(names(failed).count(), 1, "whoever counts tests leaves it out");
     }
 
     #[test]

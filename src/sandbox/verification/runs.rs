@@ -17,6 +17,7 @@ use crate::sandbox::cache::mirror::Mirrors;
 use crate::sandbox::cache::setup::Setups;
 use crate::sandbox::core::Core;
 use crate::sandbox::detect::{Detected, WANTED, steers_tests, test_command};
+use crate::sandbox::link::LinkError;
 use crate::sandbox::record::MirrorGeneration;
 use crate::sandbox::session::{self, Passing, Session, Work};
 use crate::sandbox::{Result, SandboxError, VerifySpec};
@@ -30,13 +31,16 @@ const SAME_END: usize = 32 << 10;
 pub(in crate::sandbox) struct Apart {
     pub session: Session,
     pub generation: Option<MirrorGeneration>,
-    _passing: Passing,
+    passing: Passing,
 }
 
 impl Apart {
     /// Runs one operation in it; each needs another `id`.
     pub(in crate::sandbox) async fn run(&self, id: u64, op: Op, wall_ms: u64, output_bytes: u64) -> Result<Outcome> {
-        self.session.link.run(id, op, Limits { wall_ms, output_bytes }).await.map_err(|e| session::from_link(&e))
+        match self.session.link.run(id, op, Limits { wall_ms, output_bytes }).await {
+            Err(LinkError::Closed) => Err(self.passing.closed().await),
+            done => done.map_err(|e| session::from_link(&e)),
+        }
     }
 
     /// Runs a command and reads its output whole, up to 4 MiB. Of a longer one, and where the file is not what was captured, beginning and
@@ -48,8 +52,11 @@ impl Apart {
         match self.session.read(Work::new(["cat", "--", path]), MOST_OUTPUT, "reading the output").await {
             Ok(bytes) if !bytes.ends_with(LOG_CUT) => Ok(joined(ran, &String::from_utf8_lossy(&bytes))),
             Ok(_) => Ok(ran),
-            // It may be there the next time.
-            Err(away @ SandboxError::Unavailable(_)) => Err(away),
+            Err(away @ SandboxError::Unavailable(_)) => match self.passing.closed().await {
+                SandboxError::Gone(_) => Ok(ran),
+                // It may be there the next time.
+                SandboxError::Unavailable(_) | SandboxError::Refused(_) | SandboxError::Limit(_) => Err(away),
+            },
             Err(error @ (SandboxError::Gone(_) | SandboxError::Refused(_) | SandboxError::Limit(_))) => {
                 tracing::warn!(%error, "only beginning and end of the tests' output are read");
                 Ok(ran)
@@ -157,7 +164,7 @@ impl Runs {
         let (session, generation) = self.loader.loaded(&container, &spec.repo_key, commit, 1, generation).await?;
         // The base's setup result, even for a later commit, because without a network it cannot make its own.
         self.setups.bring_setup(&session, setup).await?;
-        Ok(Apart { session, generation, _passing: passing })
+        Ok(Apart { session, generation, passing })
     }
 
     /// Restores files to their state in the base: existing ones are checked out, others removed.

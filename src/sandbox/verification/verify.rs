@@ -6,20 +6,18 @@
 
 use std::sync::Arc;
 
-use domain::{Against, BaseTests, Verdict, VerdictKind};
+use domain::{BaseTests, Verdict, VerdictKind};
 use protocol::runner::{Outcome, Status};
 
 use super::against::against;
 use super::base_runs::BaseRuns;
-use super::report;
+use super::compared::{Compared, compared};
 use super::runs::Runs;
 use crate::redact;
 use crate::sandbox::{Result, SandboxError, VerifySpec};
 
 /// The most bytes kept of the output's end.
 pub const TAIL: usize = 6_000;
-/// The most names of missing tests that are kept.
-const MISSING: usize = 50;
 
 /// Judges commits by their project's tests.
 pub struct Verification {
@@ -36,20 +34,7 @@ impl Verification {
     /// a verdict, not an error.
     pub async fn verify(&self, spec: &VerifySpec) -> Result<Verdict> {
         let Some(test) = self.runs.test_of(spec).await? else {
-            return Ok(Verdict {
-                kind: VerdictKind::None,
-                command: None,
-                origin: None,
-                exit_code: None,
-                base_exit_code: None,
-                base_tests: BaseTests::Same,
-                missing: Vec::new(),
-                outside: Vec::new(),
-                looked_for: 0,
-                against_base: Against::default(),
-                tail: String::new(),
-                duration_ms: 0,
-            });
+            return Ok(Verdict::default());
         };
         let (head, base, held_against) = if spec.base == spec.commit {
             let head = self.base_runs.base_run(spec, &test.command, "head").await?;
@@ -69,11 +54,13 @@ impl Verification {
         let base_tests = held_against
             .as_ref()
             .map_or(BaseTests::Same, |ran| BaseTests::Ran { exit_code: self::exit_code(&ran.status) });
+        let tests_may_move = spec.tests_may_move;
         // Reading megabytes takes a tenth of a second.
         let read = tokio::task::spawn_blocking(move || {
-            (compared(&base, held_against.as_ref().unwrap_or(&head)), against(&base, &head), tail(&head))
+            let other = held_against.as_ref().unwrap_or(&head);
+            (compared(&base, other, tests_may_move), against(&base, &head), tail(&head))
         });
-        let ((looked_for, missing), against_base, tail) =
+        let (Compared { looked_for, missing, not_compared }, against_base, tail) =
             read.await.map_err(|e| SandboxError::Unavailable(format!("the runs could not be compared: {e}")))?;
         Ok(Verdict {
             kind: match (exit_code, missing.is_empty()) {
@@ -88,18 +75,12 @@ impl Verification {
             missing,
             outside: Vec::new(),
             looked_for,
+            not_compared,
             against_base,
             tail,
             duration_ms,
         })
     }
-}
-
-/// How many tests of the base's run were looked for in the other report, and the names of at most 50 that are missing.
-fn compared(base: &Outcome, other: &Outcome) -> (u32, Vec<String>) {
-    let (Some(of_base), Some(there)) = (report::ran(base), report::ran(other)) else { return (0, Vec::new()) };
-    let missing = of_base.difference(&there).take(MISSING).cloned().collect();
-    (u32::try_from(of_base.len()).unwrap_or(u32::MAX), missing)
 }
 
 pub(in crate::sandbox) fn exit_code(status: &Status) -> Option<i32> {

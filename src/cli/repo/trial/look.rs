@@ -293,6 +293,7 @@ impl<'a> Look<'a> {
             command: Some(command.to_owned()),
             limits: self.sandbox().limits(),
             wall_ms: self.sandbox().verify_wall_s * 1000,
+            tests_may_move: false,
         };
         Ok(self.environment.sandboxes.trials.try_checks(&spec, self.target.commit, command, side).await?)
     }
