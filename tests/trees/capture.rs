@@ -202,6 +202,23 @@ async fn a_pipe_in_place_of_a_file_that_git_reads_is_named_at_once() {
 }
 
 #[tokio::test]
+async fn links_with_paths_without_end_in_a_repository_within_the_tree_are_refused() {
+    let world = World::new().await;
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
+    world.sandboxes.of_tasks.open(1).await.unwrap();
+    // Each level leads to the next one twice.
+    let made = "git init -q sub && cd sub/.git && mkdir d0 && for n in $(seq 30); do \
+                mkdir d$n && ln -s ../d$n d$((n - 1))/one && ln -s ../d$n d$((n - 1))/two || exit; done";
+    let done = world.bash(1, made).await;
+    assert_eq!(done.outcome.status, Status::Ok, "{}", done.outcome.text);
+    let why = reasons(&world, 1, &world.base).await;
+    assert!(why.contains("did not end within") && why.contains("`.git` below the root"), "{why}");
+    world.sandboxes.of_tasks.open(1).await.unwrap();
+    world.bash(1, "rm -rf sub && echo x >> sum.py").await;
+    committed(&world, 1, &world.base).await;
+}
+
+#[tokio::test]
 async fn nothing_runs_on_after_a_capture() {
     let world = World::new().await;
     world.sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();

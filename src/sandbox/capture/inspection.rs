@@ -12,7 +12,7 @@ use tokio::io::AsyncSeekExt;
 
 use crate::git::diff::SHOWN;
 use crate::git::listing::{Change, Entry, LINK, SUBMODULE, parse_batch, parse_changes, parse_entries};
-use crate::git::{PackLimits, Tree, capped_text};
+use crate::git::{CappedText, PackLimits, Tree};
 use crate::sandbox::core::Core;
 use crate::sandbox::policy::{Facts, Limits, Object, judge, judge_objects, wants_whole_tree};
 use crate::sandbox::session::{Session, Work, succeeded};
@@ -310,8 +310,10 @@ impl Inspection<'_> {
         let args: Vec<&str> =
             ["diff-tree", "-r", "-p"].into_iter().chain(SHOWN.iter().copied()).chain([parent, tree]).collect();
         let most = 4 * self.limits.sum_bytes;
-        let out = blame(self.session.read(self.git(&args), most, "writing the diff").await)?;
-        Ok(capped_text(&out, cap))
+        let mut text = CappedText::new(cap);
+        let done = blame(self.session.spool(self.git(&args), &mut text, most).await)?;
+        blame(succeeded(&done, "writing the diff"))?;
+        Ok(text.text())
     }
 
     /// Makes the bot's commit of the checked tree and packs it with the new objects into `out`; returns its id and the text that the host
