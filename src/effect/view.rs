@@ -29,6 +29,7 @@ impl Talk {
             commits_url: self.pages(task).map(|pages| format!("{pages}/commit/")),
             blocked: reached.blocked,
             uploads: reached.uploads,
+            lost_entries: reached.lost_entries,
             overlaps: overlap::gather(&self.store.shared_files(task.id).await?),
             base_moved: self.base_moved(task).await,
             scripted: self.models.of(task).each().iter().any(|it| it.model.scripted()),
