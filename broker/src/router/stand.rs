@@ -181,11 +181,18 @@ impl WayOut for Router {
     }
 
     async fn remove_networks(&self, image: Option<&str>) -> Result<Vec<String>, Problem> {
-        let (mut removed, all) = self.networks.remove().await?;
-        match image {
-            Some(image) if all => removed.push(self.host.unfence(image).await?),
-            _ => {}
+        let (mut removed, all) = self.networks.remove(ResourceKind::Subnet).await?;
+        // The outer network goes after the table: as long as it stands, whoever goes on after a failure removes the table too.
+        let stands = self.networks.own().await?.contains_key(&self.core.names.outer());
+        let mut table = None;
+        if all && (stands || !removed.is_empty()) {
+            if let Some(image) = image {
+                table = Some(self.host.unfence(image).await?);
+            }
+            removed.extend(self.networks.remove(ResourceKind::Outer).await?.0);
         }
+        removed.sort();
+        removed.extend(table);
         Ok(removed)
     }
 
