@@ -7,6 +7,7 @@ mod cleanup;
 mod entries;
 mod hosts;
 mod idle;
+mod log_sums;
 mod prover;
 mod registry;
 mod rewritten;

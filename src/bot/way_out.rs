@@ -1,6 +1,7 @@
 //! Egress of sandboxes in this process: the router, reached through the broker, and its log, stored with the tasks.
 
 use crate::barrier;
+use crate::bot::log_sums::TaskLines;
 use crate::config::Process;
 use crate::egress::{Dial, Duplex, Egress, Line, OnEntry, Settings, began, policy};
 use crate::sandbox::SandboxEgress;
@@ -11,7 +12,7 @@ use async_trait::async_trait;
 use domain::TaskId;
 use protocol::broker::RouterSpec;
 use protocol::router::LogEntry;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -21,6 +22,8 @@ use tokio::sync::mpsc::error::TrySendError;
 /// The most log entries that wait to be stored; further ones are lost, which is stored.
 const WAITING: usize = 4096;
 const BATCH: usize = 256;
+/// The most tasks of which it is remembered how much was stored; beyond that, all begin anew.
+const REMEMBERED: usize = 256;
 /// Time until a store that failed is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -50,6 +53,8 @@ pub struct LogInbox {
     entries: mpsc::Receiver<NumberedEntry>,
     /// The newest entry for which there was no room, until it is stored that it was lost.
     dropped: Arc<Mutex<Option<NumberedEntry>>>,
+    /// What was stored of each task.
+    kept: HashMap<i64, TaskLines>,
     /// The last entry that is stored, or stored as lost.
     read: Option<Position>,
     /// File with that position, because an entry repeated after a restart could be attributed to another task in its subnet.
@@ -69,7 +74,8 @@ impl LogInbox {
     fn open(place: PathBuf) -> (OnEntry, LogInbox) {
         let (sender, entries) = mpsc::channel(WAITING);
         let dropped = Arc::new(Mutex::new(None));
-        let inbox = LogInbox { entries, dropped: dropped.clone(), read: noted(&place), place };
+        let (kept, read) = (HashMap::new(), noted(&place));
+        let inbox = LogInbox { entries, dropped: dropped.clone(), kept, read, place };
         let on_entry: OnEntry = Arc::new(move |boot, entry| {
             let sent = sender.try_send((boot.to_owned(), entry.clone()));
             if let Err(TrySendError::Full(lost) | TrySendError::Closed(lost)) = sent {
@@ -172,8 +178,12 @@ pub async fn keep_log(inbox: &mut LogInbox, store: &Store, egress: &SandboxEgres
     let mut batch = Vec::new();
     while inbox.entries.recv_many(&mut batch, BATCH).await > 0 {
         let (new, read) = inbox.sort(std::mem::take(&mut batch), egress);
+        if inbox.kept.len() > REMEMBERED {
+            inbox.kept.clear();
+        }
         for (task, new) in new {
-            while let Err(error) = keep(store, TaskId(task), &new).await {
+            let kept = inbox.kept.entry(task).or_default();
+            while let Err(error) = keep(store, kept, TaskId(task), &new).await {
                 tracing::warn!(%error, task, "lines of the router's log are not kept yet; tried again");
                 tokio::time::sleep(AGAIN).await;
             }
@@ -187,7 +197,7 @@ pub async fn keep_log(inbox: &mut LogInbox, store: &Store, egress: &SandboxEgres
 }
 
 /// Stores what is new for a task, each entry with the action that was under way when it began.
-async fn keep(store: &Store, task: TaskId, new: &NewEntries) -> Result<()> {
+async fn keep(store: &Store, kept: &mut TaskLines, task: TaskId, new: &NewEntries) -> Result<()> {
     let mut lines = Vec::with_capacity(new.entries.len());
     for entry in &new.entries {
         let action = store.action_at(task, began(entry)).await?;
@@ -198,13 +208,16 @@ async fn keep(store: &Store, task: TaskId, new: &NewEntries) -> Result<()> {
     }
     // At the present time, so that the next review shows it however late it was noticed.
     lines.extend(new.lost.map(|(count, newest)| Line::lost(task.0, newest, count, crate::clock::now())));
-    let rows = lines.iter().map(|line| Ok((key(&line.entry), line.entry.ts, serde_json::to_string(line)?)));
-    Ok(store.keep_egress(task, rows.collect::<Result<_>>()?).await?)
-}
-
-/// Key of a line: unique within its task, and the same if the router repeats it.
-fn key(entry: &LogEntry) -> i64 {
-    (entry.ts << 12) | (entry.seq & 0xFFF) as i64
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let since = store.newest_checkpoint_at(task).await?.unwrap_or(0);
+    let mut next = kept.clone();
+    let rows = next.add(since, lines);
+    let rows = rows.iter().map(|(key, line)| Ok((*key, line.entry.ts, serde_json::to_string(line)?)));
+    store.keep_egress(task, rows.collect::<Result<_>>()?).await?;
+    *kept = next;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -228,7 +241,7 @@ mod tests {
         // Entries are written at the end of a connection: the second one began before the first action ended.
         for (ts, ms) in [(150, 20), (320, 150), (250, 10), (400, 50)] {
             let new = NewEntries { entries: vec![entry(ts, ms)], lost: None };
-            keep(&store, task, &new).await.unwrap();
+            keep(&store, &mut TaskLines::default(), task, &new).await.unwrap();
         }
         let lines = store.egress(task).await.unwrap();
         let lines: Vec<Line> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
