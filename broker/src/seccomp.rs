@@ -136,9 +136,7 @@ mod tests {
         for profile in [SEALED, DEBUG] {
             let rules = rules(profile);
             for (name, args) in of_itself {
-                let equal = |&(index, value): &(u64, u64)| {
-                    serde_json::json!({ "index": index, "value": value, "op": "SCMP_CMP_EQ" })
-                };
+                let equal = |&(index, value): &(u64, u64)| serde_json::json!({ "index": index, "value": value, "op": "SCMP_CMP_EQ" });
                 let expected: Vec<Value> = args.iter().map(equal).collect();
                 let found: Vec<&Value> = allowed(&rules, name).into_iter().map(|rule| &rule["args"]).collect();
                 assert_eq!(found, [&Value::from(expected)], "{name}");

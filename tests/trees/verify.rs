@@ -75,8 +75,7 @@ async fn in_containers_tests_that_end_their_own_sandbox_have_failed() {
             let sandboxes =
                 Sandboxes::new(Arc::new(broker), None, world.repos.clone(), settings, 1).expect("sandboxes");
             let head = changed(&world, &[("end", "x\n")]).await;
-            let limits =
-                ContainerLimits { memory_bytes: 512 << 20, tmp_bytes: 32 << 20, ..ContainerLimits::default() };
+            let limits = ContainerLimits { memory_bytes: 512 << 20, tmp_bytes: 32 << 20, ..ContainerLimits::default() };
             let checks = world.checks(&head, Some("test ! -e end || { kill -TERM 1; sleep 60; }"));
             let spec = VerifySpec { image: IMAGE.to_owned(), limits, wall_ms: 30_000, ..checks };
             ended_itself(&sandboxes.verification.verify(&spec).await.expect("a verdict"));
