@@ -167,9 +167,6 @@ pub(super) const TABLE: &[Row] = &[
             "**/.lldbinit",
             "**/.netrc",
             "**/.bazelrc",
-            "**/.mvn/**",
-            "**/gradle-wrapper.jar",
-            "**/gradle-wrapper.properties",
             "**/.bundle/config",
             "**/.irbrc",
             "**/.pryrc",
@@ -194,7 +191,18 @@ pub(super) const TABLE: &[Row] = &[
     ),
     Row {
         steers: true,
-        ..acts(TOOLS, &["**/rust-toolchain", "**/rust-toolchain.toml", "**/.npmrc", "**/sitecustomize.py"])
+        ..acts(
+            TOOLS,
+            &[
+                "**/rust-toolchain",
+                "**/rust-toolchain.toml",
+                "**/.npmrc",
+                "**/sitecustomize.py",
+                "**/.mvn/**",
+                "**/gradle-wrapper.jar",
+                "**/gradle-wrapper.properties",
+            ],
+        )
     },
     builds(CONFIGURES, FileRisk::Steers, &["**/conftest.py", "**/tox.ini", "**/noxfile.py", "**/jest.config.*"]),
     builds(
@@ -212,6 +220,8 @@ pub(super) const TABLE: &[Row] = &[
             "**/Dockerfile",
             "**/Rakefile",
             "**/vite.config.*",
+            "**/gradlew",
+            "**/mvnw",
         ],
     ),
     builds(
@@ -224,6 +234,9 @@ pub(super) const TABLE: &[Row] = &[
             "**/pom.xml",
             "**/build.gradle",
             "**/build.gradle.kts",
+            "**/settings.gradle",
+            "**/settings.gradle.kts",
+            "**/gradle.properties",
         ],
     ),
     builds(
@@ -265,6 +278,9 @@ pub(super) const TABLE: &[Row] = &[
             FileRisk::Steers,
             &[
                 "**/pytest.ini",
+                "**/.pytest.ini",
+                "**/pytest.toml",
+                "**/.pytest.toml",
                 "**/.mocharc*",
                 "**/.coveragerc",
                 "**/phpunit.xml",
