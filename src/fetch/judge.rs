@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::git::listing::{Change, Entry};
-use crate::sandbox::policy::{HIDDEN_REPOSITORY, Limits, escapes, fold, hidden, twins, wrong_name};
+use crate::sandbox::policy::{HIDDEN_REPOSITORY, Limits, changed_links, escapes, fold, hidden, twins, wrong_name};
 use crate::sandbox::risks::{AtFetch, Links, Through, becomes_executable, rows, special};
 
 pub use crate::sandbox::policy::shown;
@@ -37,11 +37,10 @@ pub struct Findings {
 pub fn judge(changes: &[Change], entries: &[Entry], links: &HashMap<Vec<u8>, Vec<u8>>) -> Findings {
     let mut found = Findings::default();
     let limits = Limits::default();
-    let changed: HashSet<&[u8]> = changes.iter().map(|c| c.path.as_slice()).collect();
     for change in changes.iter().filter(|c| !c.deleted()) {
         found.never.extend(wrong_name(&change.path, &limits));
     }
-    found.never.extend(escapes(links, &changed));
+    found.never.extend(escapes(links, &changed_links(changes)));
     let linked = Links::new(links);
     let hidden: HashSet<&[u8]> = hidden(changes, entries).into_iter().map(|c| c.path.as_slice()).collect();
     for change in changes {
