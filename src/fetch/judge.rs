@@ -37,7 +37,7 @@ pub struct Findings {
 pub fn judge(changes: &[Change], entries: &[Entry], links: &HashMap<Vec<u8>, Vec<u8>>) -> Findings {
     let mut found = Findings::default();
     let limits = Limits::default();
-    for change in changes.iter().filter(|c| !c.deleted()) {
+    for change in changes.iter().filter(|c| c.status == 'A') {
         found.never.extend(wrong_name(&change.path, &limits));
     }
     found.never.extend(escapes(links, &changed_links(changes)));
@@ -235,6 +235,8 @@ mod tests {
         assert_eq!(judge(&link, &[], &target("x")).ask.len(), 1);
         assert_eq!(judge(&link, &[], &target("/etc/passwd")).never.len(), 1);
         assert_eq!(look(&["a\u{202e}b"]).never.len(), 1);
+        let known = Change { status: 'M', old_mode: "100644".into(), ..change("a\u{202e}b", "100644") };
+        assert!(judge(&[known], &[], &HashMap::new()).never.is_empty(), "the clone has it already");
         assert_eq!(
             judge(&[change("s", "160000")], &[], &HashMap::new()).ask[0].why,
             "is a submodule: another repository"

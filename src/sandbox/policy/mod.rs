@@ -159,7 +159,10 @@ pub fn judge(facts: &Facts, protected: &[String], limits: &Limits) -> Vec<String
     }
     for change in facts.changes.iter().filter(|c| !c.deleted()) {
         reasons.extend(wrong_kind(change));
-        reasons.extend(wrong_name(&change.path, limits));
+        // What the base calls a file is the project's business.
+        if change.status == 'A' {
+            reasons.extend(wrong_name(&change.path, limits));
+        }
     }
     let refused = |change: &Change| format!("{} {HIDDEN_REPOSITORY}; a person must change it", shown(&change.path));
     reasons.extend(hidden(&facts.changes, &facts.entries).into_iter().map(refused));

@@ -72,6 +72,17 @@ fn names_that_deceive_are_refused() {
 }
 
 #[test]
+fn names_that_the_base_has_already_are_its_own_business() {
+    for name in [&b"src/aux.c"[..], b"con.py", b"a\xff", b"-rf"] {
+        let edited = Change { status: 'M', old_mode: "100644".into(), ..change(name, "100755") };
+        for (change, refused) in [(edited, false), (change(name, "100644"), true)] {
+            let facts = Facts { changes: vec![change], ..Facts::default() };
+            assert_eq!(!judge(&facts, &[], &Limits::default()).is_empty(), refused, "{name:?}");
+        }
+    }
+}
+
+#[test]
 fn names_that_only_look_alike_pass() {
     let part = "p".repeat(255);
     let fine = ["git~", "git~x", "foo~1", "com12", "comx", "company.txt", "console", "a:b", part.as_str()];
