@@ -188,6 +188,37 @@ mod tests {
     }
 
     #[test]
+    fn what_hooks_editors_and_agents_read_needs_a_word() {
+        for path in [
+            "web/.lintstagedrc.json",
+            "lint-staged.config.mjs",
+            ".huskyrc.js",
+            ".git-hooks/pre-commit",
+            "commitlint.config.ts",
+            ".commitlintrc.yml",
+            "captainhook.json",
+            "grumphp.yml.dist",
+            "eslint.config.js",
+            "web/.eslintrc.cjs",
+            ".prettierrc",
+            "prettier.config.js",
+            ".pylintrc",
+            ".project",
+            ".externalToolBuilders/x.launch",
+            "AGENT.md",
+            "WARP.md",
+            ".rules",
+            ".roomodes",
+            ".agents/skills/x.md",
+            ".github/agents/x.md",
+            ".github/chatmodes/x.md",
+        ] {
+            assert_eq!(look(&[path]).ask.len(), 1, "{path}");
+        }
+        assert_eq!(look(&["docs/eslint.md", "src/project", "docs/rules"]), Findings::default());
+    }
+
+    #[test]
     fn what_a_link_leads_to_acts_where_the_link_is() {
         let links = HashMap::from([(b".husky".to_vec(), b"scripts/hooks".to_vec())]);
         let changes = [change("scripts/hooks/pre-commit", "100755"), change("scripts/other", "100644")];
