@@ -226,16 +226,26 @@ async fn get(request: &FetchRequest, home: &Home, offer: &Offer, commit: &Commit
     let has_base = home.has(&offer.base).await?;
     home.fetch(&offer.url, offer.auth.as_ref(), commit).await?;
     if !home.is_ancestor(&offer.base, commit).await? {
-        let said =
-            format!("the commit {} does not descend from the task's base {}", commit.short(), offer.base.short());
-        return Err(Refusal::new(said, "look at the branch on the forge: somebody rewrote it"));
+        let (commit, base) = (commit.short(), offer.base.short());
+        let said = format!("the commit {commit} does not descend from the task's base {base}");
+        return Err(unless_shallow(home, Refusal::new(said, "look at the branch on the forge: somebody rewrote it")));
     }
     if has_base || request.repository.is_some() || home.shares_history(&offer.base).await? {
         return Ok(());
     }
     let Offer { repository, branch, .. } = offer;
     let said = format!("your clone has no history in common with {repository}, the repository of the branch {branch}");
-    Err(Refusal::new(said, format!("name a clone of it; if this is one, repeat with --repository {repository}")))
+    let hint = format!("name a clone of it; if this is one, repeat with --repository {repository}");
+    Err(unless_shallow(home, Refusal::new(said, hint)))
+}
+
+/// A refusal because of what was not found in the history; of a shallow clone it says that instead, because there it may only be cut off.
+fn unless_shallow(home: &Home, refusal: Refusal) -> Refusal {
+    if !home.is_shallow() {
+        return refusal;
+    }
+    let said = "your clone is shallow, so its history does not say where the work began";
+    Refusal::new(said, "git fetch --unshallow, and repeat").because([refusal.what])
 }
 
 /// A branch that passed all checks.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use domain::Commit;
 
 use super::upstream_ci::{self, Pace, UpstreamCi};
-use super::{Offer, Refusal};
+use super::{Offer, Refusal, unless_shallow};
 use crate::config::process::UpstreamHost;
 use crate::git::{Auth, Branch, GitError, Home, PushSpec, Pushed, RemoteUrl};
 use crate::text::plain_line;
@@ -105,7 +105,7 @@ impl Proposal {
         }
         let said =
             format!("the task began from {}, which is not on {} of {}", base.short(), self.base, self.from.as_str());
-        Err(Refusal::new(said, BY_HAND))
+        Err(unless_shallow(home, Refusal::new(said, BY_HAND)))
     }
 
     fn away(&self, error: &GitError) -> Refusal {

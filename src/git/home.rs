@@ -171,6 +171,11 @@ impl Home {
         }
     }
 
+    /// Whether the clone lacks the history behind some of its commits.
+    pub fn is_shallow(&self) -> bool {
+        self.common.join("shallow").is_file()
+    }
+
     /// Whether the commit is in the clone, or was fetched.
     ///
     /// # Errors

@@ -127,6 +127,28 @@ async fn a_commit_that_the_upstream_lacks_below_the_work_does_not_go_there_with_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_shallow_clone_is_named_as_one_and_the_whole_one_is_taken() {
+    let upstream = Upstream::start().await;
+    let (home, request) = upstream.home();
+    let (forge, clone) = (home.dir.path().join("forge"), home.clone_dir());
+    git(&forge, &["checkout", "-q", "main"]);
+    commit(&forge, &[("more.txt", "behind the base\n")], "further");
+    git(&clone, &["pull", "-q"]);
+    upstream.push(&home, "HEAD:refs/heads/main");
+    std::fs::remove_dir_all(&clone).unwrap();
+    let whole = format!("file://{}", forge.display());
+    git(home.dir.path(), &["clone", "-q", "--depth", "1", "--branch", "main", &whole, "clone"]);
+    let named = FetchRequest { repository: Some("shop".to_owned()), ..request.clone() };
+    for (request, why) in [(&request, "no history in common"), (&named, "which is not on main of")] {
+        let refusal = home.refused(request).await;
+        assert!(refusal.what.contains("is shallow") && refusal.reasons[0].contains(why), "{refusal:?}");
+        assert_eq!(refusal.hint, "git fetch --unshallow, and repeat");
+    }
+    git(&clone, &["fetch", "-q", "--unshallow"]);
+    assert!(home.brought(&request).await.pull.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_approval_that_was_withdrawn_is_not_told_as_one() {
     let upstream = Upstream::start().await;
     let (mut home, request) = upstream.home();
