@@ -93,7 +93,8 @@ impl StoreSource {
         // One of an upstream that this one took the place of is no issue there.
         let row = row.filter(|row| entry.upstream_id == 0 || row.upstream == entry.upstream_id);
         let issue = row.map(|row| row.number);
-        Ok(Some(fetch::Source { address, github, branch: request.base_branch.clone(), issue }))
+        let (id, branch) = (entry.upstream_id, request.base_branch.clone());
+        Ok(Some(fetch::Source { address, id, github, branch, issue }))
     }
 
     /// The repository's present place, by its id.

@@ -195,11 +195,11 @@ pub async fn prepare(request: &FetchRequest, source: &dyn ApprovedSource) -> Res
         approved.by = by;
     }
     verified(request, &offer, &commit, &mut warnings)?;
-    let proposal = request.propose.as_ref().map(|wanted| Proposal::check(&offer, wanted)).transpose()?;
+    let mut proposal = request.propose.as_ref().map(|wanted| Proposal::check(&offer, wanted)).transpose()?;
     let home = Home::open(&request.clone).await?;
     get(request, &home, &offer, &commit).await?;
-    if let Some(proposal) = &proposal {
-        proposal.begins_there(&home, &offer.base).await?;
+    if let Some(proposal) = &mut proposal {
+        proposal.begins_there(&home, &offer).await?;
     }
     let plan = Plan::make(request, &home, &offer, &commit).await?;
     let notes = plan.judge(&home, request).await?.notes;
