@@ -116,6 +116,24 @@ async fn tests_that_were_changed_are_told_apart_from_sources_that_were_mended() 
 }
 
 #[tokio::test]
+async fn a_script_that_the_test_command_names_runs_as_the_base_has_it_too() {
+    let package = "{\"scripts\": {\"test\": \"sh ci/run.sh\"}}\n";
+    for (command, files) in [
+        ("sh ci/run.sh", vec![("ci/run.sh", "false\n")]),
+        // What stands in for npm, whose scripts are named by the base's file.
+        ("npm() { sh \"ci/$1.sh\"; }; npm run", vec![("ci/run.sh", "false\n"), ("package.json", package)]),
+    ] {
+        let world = World::with(&[("README.md", "x\n")], |_| {}).await;
+        let base = changed(&world, &files).await;
+        let head = changed(&world, &[("ci/run.sh", "true\n")]).await;
+        let spec = VerifySpec { base, ..world.checks(&head, Some(command)) };
+        let verdict = world.sandboxes.verification.verify(&spec).await.unwrap();
+        assert_eq!((verdict.kind, verdict.exit_code), (VerdictKind::Passed, Some(0)));
+        assert_eq!(verdict.base_tests, BaseTests::Ran { exit_code: Some(1) }, "{command}");
+    }
+}
+
+#[tokio::test]
 async fn a_test_of_the_base_that_no_longer_runs_fails_the_verification() {
     let test = "import sum, unittest\n\n\nclass T(unittest.TestCase):\n    @unittest.skipIf(hasattr(sum, 'SLOW'), 'slow')\n    def test_add(self):\n        self.assertEqual(sum.add(2, 2), 4)\n";
     let world = World::with(&[("sum.py", "def add(a, b):\n    return a - b\n"), ("test_sum.py", test)], |_| {}).await;
