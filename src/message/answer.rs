@@ -114,7 +114,7 @@ pub fn remarks_kept(login: &str, n: u32) -> String {
 /// Changes were asked for after the final approval.
 pub fn no_changes_any_more(login: &str) -> String {
     format!(
-        "{}: this work is approved, so nothing goes back to the agent any more, and nothing was changed. `/retry <what to change>` does the task anew from its base, `/retry --from N <what to change>` from checkpoint N; or close the pull request and open an issue.",
+        "{}: this work is approved, so nothing goes back to the agent any more, and nothing was changed. `/retry` does the same task anew, `/retry --from N` from checkpoint N; `/revise <what to change>` at its first checkpoint then says what to change. Or close the pull request and open an issue.",
         code(login)
     )
 }
