@@ -94,11 +94,11 @@ pub fn doubtful(login: &str, n: u32) -> String {
     )
 }
 
-/// The final approval by a comment without the commit.
+/// The final approval by a comment without the commit, or in a review that only comments.
 pub fn name_the_commit(login: &str, commit: &str) -> String {
     let short = commit.get(..10).unwrap_or(commit);
     format!(
-        "{}: this is the final review, so the approval must say what it approves. Approve the review itself, or write `/approve {short}`.",
+        "{}: this is the final review, so the approval must say what it approves. Submit a review as Approve, or write a comment of its own with `/approve {short}`.",
         code(login)
     )
 }

@@ -9,7 +9,7 @@ use super::read::{Thread, counts_in_part};
 use super::{Threads, words};
 use crate::clock::now;
 use crate::config::process::Repository;
-use crate::forge::{Comment, Issue, Review, ReviewComment, own_remarks, review_hash, text_hash};
+use crate::forge::{Comment, Issue, Review, ReviewComment, ReviewState, own_remarks, review_hash, text_hash};
 use crate::trouble::Trouble;
 use domain::{Access, Commit, Decision, Others, Source, State, Task, TaskKind, Terms, Verb};
 use std::collections::HashMap;
@@ -366,6 +366,7 @@ impl Threads {
             commit: Commit::parse(&review.commit).ok(),
             text_hash: review_hash(review, &inline),
             edited: self.review_edited(entry, review, &remarks).await?,
+            only_comments: review.state == ReviewState::Comment,
             ..Decision::new(Source::Review(review.id), review.number, who, verb)
         };
         Ok(Some(FoundDecision { decision, left }))
