@@ -243,7 +243,7 @@ pub fn not_tested(login: &str, why: NotTested<'_>) -> String {
         NotTested::Unnamed => {
             "this is no pull request, so say which branch is meant: `/test-pr \"command\" branch`".to_owned()
         }
-        NotTested::Fork => "the head of this pull request lies in a fork, so people may push to it who may not write here. Leave `--each-push` out, and \
+        NotTested::Fork => "the head of this pull request lies in a fork or on no branch, so people may push to it who may not write here. Leave `--each-push` out, and \
                             ask for each commit. What is run is the newest one at the moment when the bot reads your words, which may be \
                             newer than the one you looked at; the answer names it"
             .to_owned(),
