@@ -369,8 +369,9 @@ mod tests {
         let used = used(review_hash(&review, &inline));
         assert_eq!(withdrawn(&review, &inline, &used), None);
         type Spoil = fn(&mut Review, &mut Vec<ReviewComment>);
-        let spoils: [(&str, Spoil); 5] = [
+        let spoils: [(&str, Spoil); 6] = [
             ("dismissed", |review, _| review.state = ReviewState::Dismissed),
+            ("only comments", |review, _| review.state = ReviewState::Comment),
             ("its text", |review, _| review.body = "not fine".into()),
             ("what the page shows", |review, _| review.updated_at = 9_000),
             ("a remark", |_, inline| inline[0].body = "a bad name".into()),
