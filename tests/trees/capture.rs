@@ -229,8 +229,8 @@ async fn links_with_paths_without_end_in_a_repository_within_the_tree_are_refuse
     world.sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
     world.sandboxes.of_tasks.open(1).await.unwrap();
     // Each level leads to the next one twice.
-    let made = "git init -q sub && cd sub/.git && mkdir d0 && for n in $(seq 30); do \
-                mkdir d$n && ln -s ../d$n d$((n - 1))/one && ln -s ../d$n d$((n - 1))/two || exit; done";
+    let made = "git init -q sub && (cd sub/.git && mkdir d0 && for n in $(seq 30); do \
+                mkdir d$n && ln -s ../d$n d$((n - 1))/one && ln -s ../d$n d$((n - 1))/two || exit; done)";
     let done = world.bash(1, made).await;
     assert_eq!(done.outcome.status, Status::Ok, "{}", done.outcome.text);
     let why = reasons(&world, 1, &world.base).await;
