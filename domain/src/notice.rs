@@ -38,6 +38,9 @@ pub enum Notice {
     Edited {
         /// Login of whoever posted it.
         login: String,
+        /// Whether the branch moved on since the review was given: a push that changes a commented line looks like an edit of the comment.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pushed: bool,
     },
     /// The final review that stands can be approved by nobody.
     Unapprovable {

@@ -61,6 +61,14 @@ pub fn edited(login: &str) -> String {
     )
 }
 
+/// As [`edited`], of a review that a push overtook.
+pub fn edited_or_pushed(login: &str) -> String {
+    format!(
+        "{}: nothing was taken from your review: it or one of its remarks was edited after it was posted, or a push changed a line that it comments on, which looks the same here. Please look at the newest commit and post it again.",
+        code(login)
+    )
+}
+
 /// An approval that does not apply to the present state; `reason` is a half-sentence beginning with "it" or "the".
 pub fn stale(login: &str, reason: &str) -> String {
     format!(

@@ -96,7 +96,8 @@ fn every_notice() {
         Notice::AlreadyLive,
         Notice::NotReviewed { login: login(), own: true },
         Notice::NotReviewed { login: login(), own: false },
-        Notice::Edited { login: login() },
+        Notice::Edited { login: login(), pushed: false },
+        Notice::Edited { login: login(), pushed: true },
         Notice::Stale { login: login(), reason: "the branch no longer ends at f26af04e7f".into() },
         Notice::Unapprovable {
             login: login(),

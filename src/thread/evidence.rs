@@ -5,7 +5,7 @@ use super::Threads;
 use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::gitea::parse::{Act, DeliveredIssue, delivered_issue, delivered_text};
-use crate::forge::{Change, Comment, Issue, Review, ReviewComment};
+use crate::forge::{Change, Comment, Issue, Review, ReviewComment, review_hash};
 use crate::trouble::Trouble;
 use domain::Source;
 
@@ -128,16 +128,16 @@ impl Threads {
     }
 
     /// Whether a review or its reviewer's `own` remarks were edited. A remark written before the review was submitted may be changed until
-    /// then.
+    /// then. A push that changes a commented line changes the remark's time as well, so what was read unedited once is known by its words.
     pub(super) async fn review_edited(
         &self,
         entry: &Repository,
         review: &Review,
         own: &[&ReviewComment],
     ) -> Result<bool, Trouble> {
-        if review.updated_at > review.submitted_at
-            || own.iter().any(|note| note.updated_at > note.created_at.max(review.submitted_at))
-        {
+        let is_later = own.iter().any(|note| note.updated_at > note.created_at.max(review.submitted_at));
+        let unedited = unedited_key(review, own);
+        if review.updated_at > review.submitted_at || is_later && !self.store.knows_input(&unedited).await? {
             return Ok(true);
         }
         // Deliveries do not name a review's id; an edit on the page is delivered with the number of the comment that shows it.
@@ -147,8 +147,17 @@ impl Threads {
                 return Ok(true);
             }
         }
+        if !own.is_empty() {
+            self.store.note_input_of(&entry.key, &unedited, now()).await?;
+        }
         Ok(false)
     }
+}
+
+/// The key that is noted once a review with these remarks was read unedited.
+fn unedited_key(review: &Review, own: &[&ReviewComment]) -> String {
+    let own: Vec<ReviewComment> = own.iter().copied().cloned().collect();
+    format!("unedited:{}:{}", review.id, review_hash(review, &own))
 }
 
 /// Whether this is the delivery of the change itself.

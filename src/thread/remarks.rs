@@ -49,15 +49,15 @@ pub(super) async fn feed_remarks(
         Verb::Approve { .. } if is_finished => Some(message::remarks_to_nobody(login)),
         _ => None,
     };
+    // The first remark's own number, since the review's own is answered once.
+    let first = remarks.items.iter().find_map(|item| item.comment).unwrap_or(decision.number);
     if let Some(text) = text {
-        // The first remark's own number: what is said beside the review's has another text.
-        let of = remarks.items.iter().find_map(|item| item.comment).unwrap_or(decision.number);
-        let notice = Notice::Beside { number: of, thread: number, text };
+        let notice = Notice::Beside { number: first, thread: number, text };
         feed.feed(id, &format!("{key}~unheard"), Input::Noticed { notice }).await?;
     }
     if !asks {
         let said = Verb::Say { items: remarks.items };
-        let said = Decision { edited: remarks.edited, verb: said, ..decision.clone() };
+        let said = Decision { number: first, edited: remarks.edited, verb: said, ..decision.clone() };
         feed.feed(id, &format!("{key}~remarks"), Input::Decided { decision: Box::new(said) }).await?;
     }
     Ok(())

@@ -251,6 +251,24 @@ async fn where_two_people_approve_one_of_them_is_not_enough_also_after_a_kill() 
     world.until_state("approved").await;
 }
 
+/// On the forge a push that changes a commented line changes the remark's time, as the same words written once more do here.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_held_approval_counts_though_the_time_of_its_remark_changed() {
+    let world = where_two_approve().await;
+    let (pull, commit) = at_review(&world).await;
+    let notes = [("semver.py", 6, "use a tuple")];
+    let review = world.alice().remark(REPO, pull, &commit, "/approve", &notes).expect("posted");
+    world.until("a first approval", |task| task.unjudged.len() == 1).await;
+    let (forge, at) = (world.look(), caisson::forge::RepoRef::new("lab", "shop"));
+    let notes = caisson::forge::ForgeReads::review_comments(&forge, &at, pull, review).await.expect("read");
+    next_second().await;
+    world.forge.lose_hooks(1_000);
+    world.alice().edit_comment(REPO, notes[0].id, "use a tuple").expect("edited");
+    world.forge.lose_hooks(0);
+    world.forge.as_person("carol").approve(REPO, pull, &commit).expect("posted");
+    world.until_state("final-review").await;
+}
+
 /// An approval that came too early is checked again while another one is held.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_approval_that_came_early_is_looked_at_beside_one_that_is_held() {

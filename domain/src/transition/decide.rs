@@ -26,9 +26,13 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
             return draft.answer(decision, notice);
         }
         Verb::Status | Verb::Cost | Verb::Help | Verb::Unknown { .. } => return,
-        // An edited text that would answer the waiting question is asked for again instead of being ignored.
-        Verb::Say { .. } if decision.edited && decision.right >= Access::Write && ask::answers(draft, decision) => {}
-        Verb::Say { .. } if decision.edited || decision.right < Access::Write => return,
+        Verb::Say { .. } if decision.right < Access::Write => return,
+        // An edited text that would answer the waiting question is asked for again instead of being ignored, and so is a remark on a line.
+        Verb::Say { items }
+            if decision.edited && !ask::answers(draft, decision) && items.iter().all(|item| item.path.is_none()) =>
+        {
+            return;
+        }
         Verb::Approve { .. }
         | Verb::Changes { .. }
         | Verb::Stop
@@ -51,12 +55,18 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
         | Verb::Model { .. } => {}
     }
     if decision.edited {
-        return draft.refuse(decision, "edited", Notice::Edited { login });
+        return draft.refuse(decision, "edited", Notice::Edited { login, pushed: is_overtaken(decision) });
     }
     if decision.right < Access::Write {
         return no_right(draft, decision);
     }
     allowed(draft, decision);
+}
+
+/// Whether this review shows another commit than the one at which the branch ends.
+fn is_overtaken(decision: &Decision) -> bool {
+    let shown = decision.commit.as_ref().filter(|_| matches!(decision.source, Source::Review(_)));
+    shown.zip(decision.head.as_ref()).is_some_and(|(shown, head)| shown != head)
 }
 
 /// As [`decided`], for a task that is over: only an approval of what was delivered is taken.

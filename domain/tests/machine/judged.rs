@@ -63,11 +63,32 @@ fn a_remark_that_does_not_count_is_neither_kept_nor_answered() {
     assert!(matches!(&walk.last.events[..], [Event::FeedbackGiven { asks: false, .. }]), "{:?}", walk.last);
 }
 
+fn edited(pushed: bool) -> Notice {
+    Notice::Edited { login: "p7".into(), pushed }
+}
+
+#[test]
+fn an_edited_remark_on_a_line_is_asked_for_again_and_a_push_before_it_is_named() {
+    let item = Item { path: Some("a.py".into()), line: Some(3), ..remark("rename it") };
+    let review = |number, verb| Decision { edited: true, verb, ..approval(number) };
+    let mut walk = Walk::at_checkpoint();
+    walk.decide(review(101, Verb::Say { items: vec![item.clone()] }));
+    assert_eq!((walk.notice(), reason(&walk)), (Some(&edited(false)), Some("edited")));
+    let pushed = |decision: Decision| Decision { head: Some(commit(NEWER)), ..decision };
+    walk.decide(pushed(review(102, Verb::Say { items: vec![item.clone()] })));
+    assert_eq!(walk.notice(), Some(&edited(true)));
+    walk.decide(pushed(review(103, Verb::Changes { items: vec![item] })));
+    assert_eq!((walk.notice(), walk.task.numbered.all().len()), (Some(&edited(true)), 0));
+    // A comment shows no commit.
+    walk.decide(pushed(Decision { edited: true, ..said(104, Verb::approve()) }));
+    assert_eq!(walk.notice(), Some(&edited(false)));
+}
+
 #[test]
 fn an_edited_answer_to_a_question_is_asked_for_again() {
     let mut walk = asking();
     walk.decide(Decision { edited: true, ..words(101) });
-    assert_eq!((walk.notice(), reason(&walk)), (Some(&Notice::Edited { login: "p7".into() }), Some("edited")));
+    assert_eq!((walk.notice(), reason(&walk)), (Some(&edited(false)), Some("edited")));
     assert_eq!(walk.task.state.name(), "asking");
     let elsewhere = Source::Reply { review: 50, comment: 102 };
     walk.decide(Decision { source: elsewhere, ..words(102) });
