@@ -111,6 +111,8 @@ on_both! {
     charges::tokens_of_unknown_price_are_counted_apart,
     line::who_was_given_a_slot_is_remembered_until_it_is_old,
     line::what_two_live_tasks_changed_is_found_until_one_ends,
+    line::files_of_a_large_checkpoint_are_all_stored,
+    retention::old_rows_of_many_tasks_go_at_once,
     leases::a_repository_is_one_hosts_until_its_lease_ends,
     leases::a_later_life_of_a_host_has_its_leases_at_once,
     leases::what_another_host_works_for_is_not_written,
