@@ -125,4 +125,5 @@ on_both! {
     leases::the_first_key_that_marks_posts_is_remembered,
     repositories::an_entry_is_kept_as_it_was_written_and_only_its_next_generation_replaces_it,
     repositories::an_entry_that_was_taken_out_keeps_its_generation,
+    repositories::a_repository_that_is_added_again_is_read_from_then_on,
 }
