@@ -346,35 +346,35 @@ impl Hosts {
         let failed = |panic| Err(Trouble::later(format!("the bot itself failed: {panic}")));
         let adopted = caught("adoption", Box::pin(self.put_in_order(&key))).await.unwrap_or_else(failed);
         let work = format!("beginning to work for {key}");
-        let mut open = HashSet::new();
-        if adopted.is_ok() {
-            // If they are not known now, each is woken when its thread is read.
-            open.extend(self.machine.store().tasks_with_effects_in(&key).await.unwrap_or_default());
-        }
-        {
+        let open = {
             let mut all = self.state();
             if all.adoptions.get(&key) != Some(&adoption) {
                 return;
             }
-            if let Err(trouble) = adopted {
-                tracing::warn!(?trouble, key, "a repository is not worked for yet; tried again");
-                self.works.set_wrong(&work, trouble.to_string());
-                all.adoptions.insert(key, Adoption::Failed(Instant::now()));
-                return;
-            }
+            let open = match adopted {
+                Ok(open) => open,
+                Err(trouble) => {
+                    tracing::warn!(?trouble, key, "a repository is not worked for yet; tried again");
+                    self.works.set_wrong(&work, trouble.to_string());
+                    all.adoptions.insert(key, Adoption::Failed(Instant::now()));
+                    return;
+                }
+            };
             self.works.well(&work);
             all.worked.insert(key.clone());
             all.adoptions.insert(key.clone(), Adoption::Done);
             self.machine.forget_repository(&key, &open);
             self.publish(&all, Some(&key));
-        }
+            open
+        };
         tracing::info!(key, "this host works for the repository");
         open.into_iter().for_each(|task| self.machine.nudge(task));
         self.machine.line().notify_one();
         self.intake.read_all();
     }
 
-    async fn put_in_order(&self, key: &str) -> Result<(), Trouble> {
+    /// Returns the tasks that have open effects: nothing else would wake what ended ones still owe.
+    async fn put_in_order(&self, key: &str) -> Result<HashSet<TaskId>, Trouble> {
         self.effects.adopt(key, self.machine.host()).await?;
         // Actions interrupted by putting a sandbox to rest continue.
         for row in self.machine.store().live_tasks().await?.into_iter().filter(|row| row.repository == key) {
@@ -396,7 +396,7 @@ impl Hosts {
             }
             self.state().resting.remove(&row.id);
         }
-        Ok(())
+        Ok(self.machine.store().tasks_with_effects_in(key).await?.into_iter().collect())
     }
 
     async fn give(&self, repositories: Vec<String>, goes: bool) {
