@@ -11,7 +11,7 @@ use crate::config::Process;
 use crate::effect::EffectRunner;
 use crate::handler::Intake;
 use crate::sandbox::{SandboxError, Sandboxes, TaskSandboxes};
-use crate::store::{Claim, StoreError, Word};
+use crate::store::{Claim, Claimed, StoreError, Word};
 use crate::supervise::{Works, caught};
 use crate::task::{Awake, Machine};
 use crate::trouble::Trouble;
@@ -93,6 +93,8 @@ pub struct Hosts {
     entries: Arc<Notify>,
     /// Number of requests for leases under way.
     asking: AtomicUsize,
+    /// When the newest report began that was sent; locked while one is sent.
+    sent: tokio::sync::Mutex<Awake>,
 }
 
 impl Hosts {
@@ -131,6 +133,7 @@ impl Hosts {
             look: Notify::new(),
             entries,
             asking: AtomicUsize::new(0),
+            sent: tokio::sync::Mutex::new(Awake::now()),
         })
     }
 
@@ -225,8 +228,8 @@ impl Hosts {
 
     async fn round(self: &Arc<Self>) -> Result<(), StoreError> {
         let asked = Awake::now();
-        let claimed = async { self.machine.store().claim(self.claim().await?).await };
-        let claimed = tokio::time::timeout(ANSWERED, claimed).await.map_err(|_| StoreError::Slow)??;
+        let claimed = tokio::time::timeout(ANSWERED, self.report(asked)).await.map_err(|_| StoreError::Slow)??;
+        let Some(claimed) = claimed else { return Ok(()) };
         let mut begun = Vec::new();
         {
             let mut all = self.state();
@@ -262,6 +265,21 @@ impl Hosts {
             tokio::spawn(self.clone().adopt(key, adoption));
         }
         Ok(())
+    }
+
+    /// Sends a report that began then, and returns its answer. None if a later one was sent meanwhile: the store would take this one, which
+    /// is older, for the newest.
+    async fn report(&self, asked: Awake) -> Result<Option<Vec<Claimed>>, StoreError> {
+        let claim = self.claim().await?;
+        let answer = {
+            let mut sent = self.sent.lock().await;
+            if asked < *sent {
+                return Ok(None);
+            }
+            *sent = asked;
+            self.machine.store().begin_claim(claim).await?
+        };
+        answer.await.map(Some)
     }
 
     async fn claim(&self) -> Result<Claim, StoreError> {
@@ -411,6 +429,8 @@ impl Hosts {
     pub async fn leave(&self) {
         let movable = self.movable().await.unwrap_or_default();
         let claim = self.claim().await;
+        // Reports that began before are not sent any more.
+        *self.sent.lock().await = Awake::now();
         // Adoptions in progress are abandoned.
         self.state().adoptions.clear();
         self.machine.leases().set([], Awake::now());

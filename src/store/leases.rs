@@ -83,9 +83,21 @@ impl Store {
     /// [`StoreError::Replaced`] when a later life with this host's id exists, [`StoreError::Shape`] when a newer version has migrated the
     /// store: then this one has lost everything.
     pub async fn claim(&self, claim: Claim) -> Result<Vec<Claimed>, StoreError> {
+        self.begin_claim(claim).await?.await
+    }
+
+    /// As [`Store::claim`], in two steps: this one queues the report, so that a host can keep the order of its reports, and what it returns
+    /// waits for the answer.
+    ///
+    /// # Errors
+    /// As [`Store::claim`].
+    pub async fn begin_claim(
+        &self,
+        claim: Claim,
+    ) -> Result<impl Future<Output = Result<Vec<Claimed>, StoreError>>, StoreError> {
         let known = self.location.migrations().iter().map(|migration| migration.version).max().unwrap_or(0);
         let database = Database { clock: self.location.clock(), known };
-        self.writer.ask(|answer| queue::Write::Claim { claim, database, answer }).await
+        self.writer.begin(|answer| queue::Write::Claim { claim, database, answer }).await
     }
 
     /// Keys of all repositories with tasks in the store.
