@@ -20,7 +20,8 @@ request_key keyctl bpf perf_event_open userfaultfd mbind set_mempolicy migrate_p
 adjtimex clock_adjtime socketcall ipc epoll_ctl_old epoll_wait_old pidfd_getfd quotactl acct
 """.split())
 # Decided below, argument by argument.
-NARROWED = {"socket", "socketpair", "personality", "clone", "clone3", "fallocate", "ioctl"}
+NARROWED = {"socket", "socketpair", "personality", "clone", "clone3", "fallocate", "ioctl", "prlimit64",
+            "sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler", "setpriority", "ioprio_set"}
 # Newer than the engine that was asked; each acts on the caller's own memory, descriptors and files only.
 ADDED = ["cachestat", "fchmodat2", "futex_requeue", "futex_wait", "futex_wake", "getxattrat", "listxattrat", "mseal",
          "removexattrat", "setxattrat"]
@@ -74,6 +75,12 @@ def narrowed(personalities):
     for bit in (1 << at for at in range(8, 32)):
         differs = {"index": 1, "value": bit, "valueTwo": bit & ~RESERVING, "op": "SCMP_CMP_MASKED_EQ"}
         rules.append(rule(["ioctl"], [differs]))
+    # Of the caller alone (0): any process of the user could else take the processor, or its limits, from process 1, which watches the disk.
+    # The number of one of the caller's own threads is refused too, for a filter does not know whose it is: pthread_setaffinity_np,
+    # pthread_setschedparam, `renice`, `taskset -p` and `prlimit --pid` fail with EPERM; nice, ulimit and every query work.
+    rules.append(rule(["prlimit64", "sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler"], equal((0, 0))))
+    rules.append(rule(["setpriority"], equal((0, 0), (1, 0))))  # PRIO_PROCESS
+    rules.append(rule(["ioprio_set"], equal((0, 1), (1, 0))))  # IOPRIO_WHO_PROCESS
     return rules
 
 

@@ -122,6 +122,29 @@ mod tests {
     }
 
     #[test]
+    fn a_process_changes_only_its_own_scheduling_and_limits() {
+        let of_itself: [(&str, &[(u64, u64)]); 7] = [
+            ("prlimit64", &[(0, 0)]),
+            ("sched_setaffinity", &[(0, 0)]),
+            ("sched_setattr", &[(0, 0)]),
+            ("sched_setparam", &[(0, 0)]),
+            ("sched_setscheduler", &[(0, 0)]),
+            // PRIO_PROCESS and IOPRIO_WHO_PROCESS.
+            ("setpriority", &[(0, 0), (1, 0)]),
+            ("ioprio_set", &[(0, 1), (1, 0)]),
+        ];
+        for profile in [SEALED, DEBUG] {
+            let rules = rules(profile);
+            for (name, args) in of_itself {
+                let equal = |&(index, value): &(u64, u64)| serde_json::json!({ "index": index, "value": value, "op": "SCMP_CMP_EQ" });
+                let expected: Vec<Value> = args.iter().map(equal).collect();
+                let found: Vec<&Value> = allowed(&rules, name).into_iter().map(|rule| &rule["args"]).collect();
+                assert_eq!(found, [&Value::from(expected)], "{name}");
+            }
+        }
+    }
+
+    #[test]
     fn fifos_can_be_made() {
         assert_eq!(allowed(&rules(SEALED), "mknodat").len(), 1);
     }

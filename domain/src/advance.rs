@@ -47,7 +47,7 @@ pub enum Risk {
     Blocked,
     /// The hosts that the task may reach were changed.
     Egress,
-    /// Much was sent to a host.
+    /// Much was sent to a host, or may have been.
     Upload,
     /// The review cannot show all of the change.
     Unseen,

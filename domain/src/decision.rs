@@ -304,6 +304,9 @@ pub struct Decision {
     /// Whether the pull request is merged once this is the final approval, as the operator set it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub merges: bool,
+    /// Whether it stands in a review that only comments, which approves nothing by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_comments: bool,
     /// What was asked for.
     pub verb: Verb,
 }
@@ -328,6 +331,7 @@ impl Decision {
             listed: Vec::new(),
             others: None,
             merges: false,
+            only_comments: false,
             verb,
         }
     }

@@ -77,7 +77,7 @@ pub enum Notice {
         /// Number of the action that waits.
         number: u32,
     },
-    /// An approval of the final review by comment did not name the commit.
+    /// An approval of the final review came by a comment that did not name the commit, or by a review that only comments.
     NameTheCommit {
         /// Login of whoever approved.
         login: String,

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::router::Net;
+use crate::router::{Bogons, Net};
 
 /// Beginning of a line that names the peer of received bytes or of a connection.
 pub const HEARD: &str = "heard ";
@@ -43,5 +43,24 @@ impl Network {
             IpAddr::V4(address) => Net::new(*address, 32).ok(),
             IpAddr::V6(_) => None,
         })
+    }
+
+    /// The public ones of them, which firewall and proxy refuse too. All others are private or special, and change with an engine's
+    /// networks.
+    pub fn public(&self) -> impl Iterator<Item = Net> + '_ {
+        let special = Bogons::new(&[], &[]);
+        self.own().filter(move |net| !special.refuses(net.addr))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_machines_addresses_those_that_are_neither_private_nor_special_are_public() {
+        let addresses = ["10.0.0.5", "172.17.0.1", "8.8.4.4", "fd00::1"].map(|text| text.parse().unwrap()).to_vec();
+        let host = Network { addresses, ..Network::default() };
+        assert_eq!(host.public().map(|net| net.to_string()).collect::<Vec<_>>(), ["8.8.4.4/32"]);
     }
 }

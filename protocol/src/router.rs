@@ -189,7 +189,7 @@ pub struct Caps {
     pub connections: u32,
     /// Names resolved and remembered at once.
     pub names: u32,
-    /// New names under wildcards per minute; each name carries one label of data to the name server of its owner.
+    /// New names under wildcards per minute; each carries up to about 240 bytes of data, in any number of labels, to its owner's name server.
     pub wildcard_names_per_minute: u32,
     /// Bytes from the sandbox for each rule since the subnet was opened.
     pub up: u64,

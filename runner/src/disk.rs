@@ -6,12 +6,14 @@
 //! grows, every process but the runner is killed; work that only deletes goes on. Below the floor, space that anything else takes from the
 //! disk during a command (64 MiB) counts against the command: a process can hide its use from others, so a sandbox that grew nothing may be
 //! killed in its neighbour's place. Runs on its own thread from the start, so that a fork bomb can't prevent it. Walks take at most a
-//! fiftieth of the time, and a fifth while much space is being taken. Must not decide what becomes of the task. Tests: below and
-//! `tests/disk.rs`.
+//! fiftieth of the time, and a fifth while much space is being taken, or all of it where that may exceed the budget; the floor is judged
+//! before and during a walk, by the free space alone, because many files and busy processors make a walk slow. Must not decide what becomes
+//! of the task. Tests: below and `tests/disk.rs`.
 
 mod unlinked;
 mod walk;
 
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -214,9 +216,25 @@ impl Shared {
 
     /// Whether so much was taken from the disk since the last walk that this workspace may be over its budget.
     fn suspicious(&self, state: &State) -> bool {
-        let left = self.limits.budget.saturating_sub(state.last.used);
         let taken = state.last.free.saturating_sub(self.free());
-        (self.limits.budget > 0 && taken > left) || taken > SHRINKS
+        (self.limits.budget > 0 && taken > self.left(state)) || taken > SHRINKS
+    }
+
+    /// Whether it may be over its budget, by so much space that the next walk has to be at once.
+    fn urgent(&self, state: &State) -> bool {
+        let taken = state.last.free.saturating_sub(self.free());
+        self.limits.budget > 0 && taken > self.left(state).max(SHRINKS)
+    }
+
+    /// What the budget had left at the last walk.
+    fn left(&self, state: &State) -> u64 {
+        self.limits.budget.saturating_sub(state.last.used)
+    }
+
+    /// A breach of the floor that the free space alone shows.
+    fn sunk(&self) -> Option<String> {
+        let start = self.state().start;
+        breach(self.limits, start, DiskMeasurement { free: self.free(), ..start })
     }
 
     fn guard(&self) {
@@ -236,13 +254,18 @@ impl Shared {
                 let since = ended.elapsed();
                 let usual = state.active > 0 && since >= WALK.max(cost * SHARE);
                 let soon = since >= cost * HURRY && (asked || self.suspicious(&state));
-                (asked, state.first.is_none() || usual || soon)
+                (asked, state.first.is_none() || usual || soon || self.urgent(&state))
             };
-            if due {
+            if let Some(breach) = self.sunk() {
+                self.end_all(breach);
+            } else if due {
                 let begun = Instant::now();
-                let seen = self.look();
+                let seen = self.look_unless_sunk();
                 (cost, ended) = (begun.elapsed(), Instant::now());
-                self.judge(seen);
+                match seen {
+                    Ok(seen) => self.judge(seen),
+                    Err(breach) => self.end_all(breach),
+                }
             } else if wanted {
                 self.answer_from_the_last();
             }
@@ -260,12 +283,26 @@ impl Shared {
         self.walked.send_replace(state.walks);
     }
 
-    fn look(&self) -> DiskMeasurement {
+    /// Measures; fails with a breach of the floor that is seen meanwhile.
+    fn look_unless_sunk(&self) -> Result<DiskMeasurement, String> {
+        let (asked, sunk) = (Cell::new(None::<Instant>), RefCell::new(None));
+        let stop = || {
+            if asked.get().is_none_or(|at| at.elapsed() >= TICK) {
+                asked.set(Some(Instant::now()));
+                *sunk.borrow_mut() = self.sunk();
+            }
+            sunk.borrow().is_some()
+        };
+        let seen = self.look(&stop);
+        sunk.into_inner().map_or(Ok(seen), Err)
+    }
+
+    fn look(&self, stop: &dyn Fn() -> bool) -> DiskMeasurement {
         let before = self.state().first;
         let free = self.free();
-        let (mut used, mut whole) = self.open.used();
+        let (mut used, mut whole) = self.open.used(stop);
         for root in std::iter::once(&self.root).chain(&self.home) {
-            let (here, all) = walk::used(root, self.limits.inode);
+            let (here, all) = walk::used(root, self.limits.inode, stop);
             (used, whole) = (used.saturating_add(here), whole && all);
         }
         match before {
@@ -285,25 +322,35 @@ impl Shared {
         if state.fresh {
             state.start = if new { seen } else { next_start(state.start, seen) };
         }
-        (state.fresh, state.ending) = (false, false);
         if let Some(breach) = breach {
-            // Set before anything is killed, so that the reason is known when it dies.
-            state.breach.get_or_insert(breach);
-            self.calm.send_replace(false);
             drop(state);
-            let mut killed = HashSet::new();
-            for _ in 0..40 {
-                if kill_all(&mut killed) == 0 {
-                    break;
-                }
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            // What the killed processes wrote counts as existing, so that deleting is possible.
-            let seen = self.look();
-            state = self.state();
-            (state.start, state.last) = (seen, seen);
-            self.calm.send_replace(true);
+            return self.end_all(breach);
         }
+        self.report_walk(state);
+    }
+
+    /// Kills every process but the runner.
+    fn end_all(&self, breach: String) {
+        // Set before anything is killed, so that the reason is known when it dies.
+        self.state().breach.get_or_insert(breach);
+        self.calm.send_replace(false);
+        let mut killed = HashSet::new();
+        for _ in 0..40 {
+            if kill_all(&mut killed) == 0 {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // What the killed processes wrote counts as existing, so that deleting is possible.
+        let seen = self.look(&|| false);
+        let mut state = self.state();
+        (state.start, state.last) = (seen, seen);
+        self.calm.send_replace(true);
+        self.report_walk(state);
+    }
+
+    fn report_walk(&self, mut state: MutexGuard<'_, State>) {
+        (state.fresh, state.ending) = (false, false);
         state.walks += 1;
         self.walked.send_replace(state.walks);
     }
@@ -324,7 +371,7 @@ fn breach(limits: Limits, start: DiskMeasurement, now: DiskMeasurement) -> Optio
             "workspace and home take {used} on disk{inode}, and {budget} are what they may (`sandbox.disk_mib`)"
         ));
     }
-    let shrinks = start.free > now.free + SHRINKS;
+    let shrinks = start.free > now.free.saturating_add(SHRINKS);
     (now.free < limits.floor && (grows || shrinks)).then(|| {
         let (free, floor, inode) = (mib(now.free), mib(limits.floor), limits.inode());
         format!(
@@ -373,6 +420,43 @@ mod tests {
         assert!(breach(limits, seen(10, 990), seen(10, 989)).is_none(), "others filled it");
         assert!(breach(limits, seen(10, 990), seen(12, 988)).is_some());
         assert!(breach(limits, first, seen(400, 1100)).is_none(), "enough is left");
+    }
+
+    fn shared(root: &Path, limits: Limits, state: State) -> Shared {
+        let (open, state) = (unlinked::Places::of(&[root]), Mutex::new(state));
+        let (bell, walked, calm) = (Condvar::new(), watch::Sender::new(0), watch::Sender::new(true));
+        Shared { root: root.to_owned(), home: None, open, limits, state, bell, walked, calm }
+    }
+
+    #[test]
+    fn the_floor_is_judged_without_a_walk_and_ends_one() {
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::write(dir.path().join("file"), "x").expect("written");
+        // No disk has so much.
+        let limits = Limits { floor: u64::MAX / 2, ..Limits::default() };
+        let since = |free| {
+            let start = DiskMeasurement { used: 0, free };
+            shared(dir.path(), limits, State { start, first: Some(free), ..State::default() })
+        };
+        let nothing = since(0);
+        assert!(nothing.sunk().is_none() && nothing.look_unless_sunk().is_ok(), "nothing was taken");
+        let much = since(u64::MAX / 2);
+        assert!(much.sunk().is_some_and(|said| said.contains("sandbox.disk_floor_mib")));
+        assert!(much.look_unless_sunk().is_err());
+    }
+
+    #[test]
+    fn space_that_may_exceed_the_budget_is_looked_for_at_once() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let limits = Limits { budget: u64::MAX / 4, ..Limits::default() };
+        let urgent = |used, free| {
+            let shared = shared(dir.path(), limits, State { last: DiskMeasurement { used, free }, ..State::default() });
+            let state = shared.state();
+            shared.urgent(&state)
+        };
+        assert!(urgent(u64::MAX / 4, u64::MAX / 2));
+        assert!(!urgent(u64::MAX / 4, 0), "nothing was taken");
+        assert!(!urgent(0, u64::MAX / 4), "the budget has room for all that was taken");
     }
 
     #[test]

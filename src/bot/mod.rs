@@ -2,11 +2,13 @@
 //!
 //! Owns only the wiring and the order of starting and stopping.
 
+mod addresses;
 mod ci;
 mod cleanup;
 mod entries;
 mod hosts;
 mod idle;
+mod log_sums;
 mod prover;
 mod registry;
 mod rewritten;
@@ -57,6 +59,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+pub use addresses::OwnAddresses;
 pub use entries::{Content, Entry, gone, known, sealed, sealing_key};
 pub use hosts::host_address;
 pub use prover::{Prover, barrier_key, proven_limits};

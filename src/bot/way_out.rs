@@ -1,6 +1,7 @@
 //! Egress of sandboxes in this process: the router, reached through the broker, and its log, stored with the tasks.
 
 use crate::barrier;
+use crate::bot::log_sums::TaskLines;
 use crate::config::Process;
 use crate::egress::{Dial, Duplex, Egress, Line, OnEntry, Settings, began, policy};
 use crate::sandbox::SandboxEgress;
@@ -11,15 +12,18 @@ use async_trait::async_trait;
 use domain::TaskId;
 use protocol::broker::RouterSpec;
 use protocol::router::LogEntry;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 
-/// The most log entries that wait to be stored; further ones are dropped and counted.
+/// The most log entries that wait to be stored; further ones are lost, which is stored.
 const WAITING: usize = 4096;
 const BATCH: usize = 256;
+/// The most tasks of which it is remembered how much was stored; beyond that, all begin anew.
+const REMEMBERED: usize = 256;
 /// Time until a store that failed is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -39,25 +43,105 @@ impl Dial for ThroughBroker {
     }
 }
 
+/// An entry of the router's log, and the router's life that numbered it.
+type NumberedEntry = (String, LogEntry);
+/// A position in the router's log: its life, and the number of an entry of it.
+type Position = (String, u64);
+
 /// Log entries of the router to be stored.
 pub struct LogInbox {
-    /// Taken from the channel and not stored yet.
-    batch: VecDeque<(String, LogEntry)>,
-    /// Entries with the router's life that numbered them.
-    entries: mpsc::Receiver<(String, LogEntry)>,
-    /// File with the last stored entry, because an entry repeated after a restart could be attributed to another task in its subnet.
+    entries: mpsc::Receiver<NumberedEntry>,
+    /// The newest entry for which there was no room, until it is stored that it was lost.
+    dropped: Arc<Mutex<Option<NumberedEntry>>>,
+    /// What was stored of each task.
+    kept: HashMap<i64, TaskLines>,
+    /// The last entry that is stored, or stored as lost.
+    read: Option<Position>,
+    /// File with that position, because an entry repeated after a restart could be attributed to another task in its subnet.
     place: PathBuf,
 }
 
+/// What is new of the router's log for one task.
+#[derive(Default)]
+struct NewEntries {
+    entries: Vec<LogEntry>,
+    /// How many were lost that may have been the task's, and the number of the newest of them.
+    lost: Option<(u64, u64)>,
+}
+
 impl LogInbox {
+    /// An inbox that goes on where the file `place` says, and what puts entries into it.
+    fn open(place: PathBuf) -> (OnEntry, LogInbox) {
+        let (sender, entries) = mpsc::channel(WAITING);
+        let dropped = Arc::new(Mutex::new(None));
+        let (kept, read) = (HashMap::new(), noted(&place));
+        let inbox = LogInbox { entries, dropped: dropped.clone(), kept, read, place };
+        let on_entry: OnEntry = Arc::new(move |boot, entry| {
+            let sent = sender.try_send((boot.to_owned(), entry.clone()));
+            if let Err(TrySendError::Full(lost) | TrySendError::Closed(lost)) = sent {
+                metrics::counter!("caisson_egress_dropped_total").increment(1);
+                *dropped.lock().unwrap_or_else(PoisonError::into_inner) = Some(lost);
+            }
+        });
+        (on_entry, inbox)
+    }
+
+    /// Sorts entries by the tasks that had their subnets when they were written. What is missing between them is lost, for every task
+    /// that may have had some of it. Also gives the last entry that is accounted for then.
+    fn sort(&self, batch: Vec<NumberedEntry>, egress: &SandboxEgress) -> (BTreeMap<i64, NewEntries>, Option<Position>) {
+        let (mut new, mut read) = (BTreeMap::new(), self.read.clone());
+        for (boot, entry) in batch {
+            if read.as_ref().is_some_and(|(life, seq)| *life == boot && *seq >= entry.seq) {
+                continue;
+            }
+            missing(&mut new, egress, read.as_ref(), (&boot, entry.seq), entry.ts);
+            read = Some((boot.clone(), entry.seq));
+            // Otherwise one of the barrier's own subnets, or an entry before any allocation.
+            if let Some(task) = egress.held_by(&boot, &entry) {
+                new.entry(task).or_default().entries.push(entry);
+            }
+        }
+        let mut dropped = self.dropped.lock().unwrap_or_else(PoisonError::into_inner);
+        // While some wait, the next one shows the gap.
+        if self.entries.is_empty()
+            && let Some((boot, entry)) = dropped.take()
+        {
+            missing(&mut new, egress, read.as_ref(), (&boot, entry.seq.saturating_add(1)), entry.ts);
+            if read.as_ref().is_none_or(|(life, seq)| *life == boot && *seq < entry.seq) {
+                read = Some((boot, entry.seq));
+            }
+        }
+        (new, read)
+    }
+
     /// The entries received so far, for callers that store none.
     pub fn drain(&mut self) -> Vec<LogEntry> {
         std::iter::from_fn(|| self.entries.try_recv().ok()).map(|(_, entry)| entry).collect()
     }
 }
 
-/// The last stored entry: the router's life and its number.
-fn noted(place: &Path) -> Option<(String, u64)> {
+/// Adds what is missing after the entry `read` and before the one of this life and number, for the tasks that had a subnet then.
+fn missing(
+    new: &mut BTreeMap<i64, NewEntries>,
+    egress: &SandboxEgress,
+    read: Option<&Position>,
+    (boot, next): (&str, u64),
+    ts: i64,
+) {
+    let last = read.filter(|(life, _)| life == boot).map_or(0, |(_, seq)| *seq);
+    let count = next.saturating_sub(last).saturating_sub(1);
+    if count == 0 {
+        return;
+    }
+    for task in egress.held_between(boot, &(last + 1..=next - 1), ts) {
+        let (all, newest) = new.entry(task).or_default().lost.get_or_insert((0, 0));
+        *all += count;
+        *newest = next - 1;
+    }
+}
+
+/// The last stored entry.
+fn noted(place: &Path) -> Option<Position> {
     serde_json::from_slice(&std::fs::read(place).ok()?).ok()
 }
 
@@ -75,66 +159,71 @@ pub fn router_spec(config: &Process) -> RouterSpec {
 
 /// Ensures a router and sets the operator's policy. Fails without one, so that a bot with a network never starts without control.
 pub async fn way_out(config: &Process, broker: &Arc<dyn Broker>) -> Result<(Arc<Egress>, LogInbox)> {
-    let (entries, inbox) = mpsc::channel(WAITING);
-    let on_entry: OnEntry = Arc::new(move |boot, entry| {
-        if entries.try_send((boot.to_owned(), entry.clone())).is_err() {
-            metrics::counter!("caisson_egress_dropped_total").increment(1);
-        }
-    });
     let through = ThroughBroker { broker: broker.clone(), spec: router_spec(config) };
     let first = through.dial().await?;
     let mut policy = policy(&config.egress)?;
     // Addresses of the machine that sandboxes run on, because a public one among them must be refused by name as well.
     let host = broker.host(&config.router.image).await.map_err(anyhow::Error::new)?;
     policy.private.extend(host.own());
-    let place = config.state_dir.join("router-log.json");
-    let settings = Settings { policy, dial: Some(Arc::new(through)), on_entry: Some(on_entry), resume: noted(&place) };
+    let (on_entry, inbox) = LogInbox::open(config.state_dir.join("router-log.json"));
+    let resume = inbox.read.clone();
+    let settings = Settings { policy, dial: Some(Arc::new(through)), on_entry: Some(on_entry), resume };
     let egress = Egress::new(settings);
     egress.attach(first).await?;
-    Ok((egress, LogInbox { batch: VecDeque::new(), entries: inbox, place }))
+    Ok((egress, inbox))
 }
 
-/// Stores each entry with the task that had its subnet when it was written.
+/// Stores each entry with the task that had its subnet when it was written, and with each task how many were lost.
 pub async fn keep_log(inbox: &mut LogInbox, store: &Store, egress: &SandboxEgress) {
-    loop {
-        let mut last = None;
-        while let Some((boot, entry)) = inbox.batch.pop_front() {
-            last = Some((boot.clone(), entry.seq));
-            // One of the barrier's own subnets, or an entry before any allocation.
-            let Some(task) = egress.held_by(&boot, &entry) else { continue };
-            while let Err(error) = keep(store, TaskId(task), entry.clone()).await {
-                tracing::warn!(%error, task, "a line of the router's log is not kept yet; tried again");
+    let mut batch = Vec::new();
+    while inbox.entries.recv_many(&mut batch, BATCH).await > 0 {
+        let (new, read) = inbox.sort(std::mem::take(&mut batch), egress);
+        if inbox.kept.len() > REMEMBERED {
+            inbox.kept.clear();
+        }
+        for (task, new) in new {
+            let kept = inbox.kept.entry(task).or_default();
+            while let Err(error) = keep(store, kept, TaskId(task), &new).await {
+                tracing::warn!(%error, task, "lines of the router's log are not kept yet; tried again");
                 tokio::time::sleep(AGAIN).await;
             }
         }
-        let note = last.map(|last| serde_json::to_vec(&last).map_err(std::io::Error::other));
-        if let Some(Err(error)) = note.map(|note| note.and_then(|note| std::fs::write(&inbox.place, note))) {
+        inbox.read = read;
+        let note = serde_json::to_vec(&inbox.read).map_err(std::io::Error::other);
+        if let Err(error) = note.and_then(|note| std::fs::write(&inbox.place, note)) {
             tracing::warn!(%error, "where the router's log was read to could not be noted");
         }
-        let mut more = Vec::with_capacity(BATCH);
-        if inbox.entries.recv_many(&mut more, BATCH).await == 0 {
-            return;
-        }
-        inbox.batch.extend(more);
     }
 }
 
-/// Stores one entry with its task, and the action that was under way when it began.
-async fn keep(store: &Store, task: TaskId, entry: LogEntry) -> Result<()> {
-    let action = store.action_at(task, began(&entry)).await?;
-    // Caused by the bot itself, before the task ran anything.
-    if action.is_none() && barrier::is_own(&entry.host) {
+/// Stores what is new for a task, each entry with the action that was under way when it began.
+async fn keep(store: &Store, kept: &mut TaskLines, task: TaskId, new: &NewEntries) -> Result<()> {
+    let mut lines = Vec::with_capacity(new.entries.len());
+    for entry in &new.entries {
+        let action = store.action_at(task, began(entry)).await?;
+        // Otherwise caused by the bot itself, before the task ran anything.
+        if action.is_some() || !barrier::is_own(&entry.host) {
+            lines.push(Line { task: task.0, action, lost: false, entry: entry.clone() });
+        }
+    }
+    // At the present time, so that the next review shows it however late it was noticed.
+    lines.extend(new.lost.map(|(count, newest)| Line::lost(task.0, newest, count, crate::clock::now())));
+    if lines.is_empty() {
         return Ok(());
     }
-    // Unique within the task, and the same if the router repeats it.
-    let (seq, ts) = ((entry.ts << 12) | (entry.seq & 0xFFF) as i64, entry.ts);
-    let body = serde_json::to_string(&Line { task: task.0, action, entry })?;
-    Ok(store.keep_egress(task, vec![(seq, ts, body)]).await?)
+    let since = store.newest_checkpoint_at(task).await?.unwrap_or(0);
+    let mut next = kept.clone();
+    let rows = next.add(since, lines);
+    let rows = rows.iter().map(|(key, line)| Ok((*key, line.entry.ts, serde_json::to_string(line)?)));
+    store.keep_egress(task, rows.collect::<Result<_>>()?).await?;
+    *kept = next;
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     fn entry(ts: i64, ms: u64) -> LogEntry {
         let entry = serde_json::json!({
@@ -151,7 +240,8 @@ mod tests {
         let task = crate::store::tests::acting(&store).await;
         // Entries are written at the end of a connection: the second one began before the first action ended.
         for (ts, ms) in [(150, 20), (320, 150), (250, 10), (400, 50)] {
-            keep(&store, task, entry(ts, ms)).await.unwrap();
+            let new = NewEntries { entries: vec![entry(ts, ms)], lost: None };
+            keep(&store, &mut TaskLines::default(), task, &new).await.unwrap();
         }
         let lines = store.egress(task).await.unwrap();
         let lines: Vec<Line> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -163,16 +253,15 @@ mod tests {
     /// Stores these entries as if from a router, with the state directory's allocations.
     async fn stored(dir: &Path, store: &Store, lines: impl IntoIterator<Item = (&str, LogEntry)>) -> PathBuf {
         let place = dir.join("router-log.json");
-        let (send, entries) = mpsc::channel(64);
+        let (on_entry, mut inbox) = LogInbox::open(place.clone());
         for (boot, entry) in lines {
-            send.send((boot.to_owned(), entry)).await.unwrap();
+            on_entry(boot, &entry);
         }
-        drop(send);
+        drop(on_entry);
         let settings = crate::sandbox::Settings::new(dir, "image");
         let broker = Arc::new(crate::sandbox::broker::SocketBroker::new(dir.join("none")));
         let repos = crate::git::Repos::new(dir);
         let sandboxes = crate::sandbox::Sandboxes::new(broker, None, repos, settings, 1).unwrap();
-        let mut inbox = LogInbox { batch: VecDeque::new(), entries, place: place.clone() };
         keep_log(&mut inbox, store, &sandboxes.egress).await;
         place
     }
@@ -192,12 +281,12 @@ mod tests {
         let store = Store::open(dir.path()).await.unwrap();
         let leases = r#"[{"berth":0,"task":1,"after":["b1",2],"at":0},{"berth":0,"task":2,"after":["b1",7],"at":0}]"#;
         std::fs::write(dir.path().join("berths.json"), leases).unwrap();
-        let lines = [2, 3, 7, 8, 9].map(|seq| ("b1", entry(seq, 0)));
         // Twice, as after a life that was interrupted before it recorded them.
         for _ in 0..2 {
-            stored(dir.path(), &store, lines.clone()).await;
+            let place = stored(dir.path(), &store, (1..10).map(|seq| ("b1", entry(seq, 0)))).await;
+            std::fs::remove_file(place).unwrap();
         }
-        for (task, expected) in [(1, vec![3, 7]), (2, vec![8, 9])] {
+        for (task, expected) in [(1, vec![3, 4, 5, 6, 7]), (2, vec![8, 9])] {
             let lines = store.egress(TaskId(task)).await.unwrap();
             let drain: Vec<Line> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
             assert_eq!(
@@ -205,5 +294,40 @@ mod tests {
                 expected.iter().map(|seq| (task, *seq)).collect::<Vec<_>>()
             );
         }
+    }
+
+    /// The entries that a task was told are lost, each with the number of the newest of them.
+    async fn lost(store: &Store, task: i64) -> Vec<(u64, u64)> {
+        let lines = store.egress(TaskId(task)).await.unwrap();
+        let lines = lines.iter().map(|line| serde_json::from_str::<Line>(line).unwrap());
+        let lost = lines.filter(|line| line.lost).map(|line| (line.entry.count, line.entry.seq));
+        lost.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    #[tokio::test]
+    async fn what_the_router_no_longer_had_is_stored_as_lost_with_whoever_had_a_subnet() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).await.unwrap();
+        let leases = r#"[{"berth":0,"task":1,"after":["b1",2],"at":0},{"berth":1,"task":2,"after":["b1",7],"at":0}]"#;
+        std::fs::write(dir.path().join("berths.json"), leases).unwrap();
+        // 6 is missing; then 9 to 11, of which the second task may have had some too.
+        let numbers = [1, 2, 3, 4, 5, 7, 8, 12];
+        let place = stored(dir.path(), &store, numbers.map(|seq| ("b1", entry(seq, 0)))).await;
+        assert_eq!((lost(&store, 1).await, lost(&store, 2).await), (vec![(4, 11)], vec![(3, 11)]));
+        // Another process goes on after it, and another life of the router counts from 1.
+        stored(dir.path(), &store, [("b1", entry(13, 0)), ("b2", entry(3, 0))]).await;
+        assert_eq!(lost(&store, 2).await, [(2, 2), (3, 11)]);
+        assert_eq!(noted(&place), Some(("b2".to_owned(), 3)));
+    }
+
+    #[tokio::test]
+    async fn what_found_no_room_is_stored_as_lost_although_nothing_comes_after_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).await.unwrap();
+        std::fs::write(dir.path().join("berths.json"), r#"[{"berth":9,"task":1,"after":["b1",0],"at":0}]"#).unwrap();
+        let all = WAITING as i64 + 4;
+        let place = stored(dir.path(), &store, (1..=all).map(|seq| ("b1", entry(seq, 0)))).await;
+        assert_eq!(lost(&store, 1).await, [(4, all as u64)]);
+        assert_eq!(noted(&place), Some(("b1".to_owned(), all as u64)));
     }
 }

@@ -24,6 +24,8 @@ pub struct ViewContext {
     pub blocked: Vec<BlockedLine>,
     /// Hosts to which much was sent since then.
     pub uploads: Vec<UploadLine>,
+    /// Entries of the router's log since then that were lost.
+    pub lost_entries: u64,
     /// Other live tasks that change files of this one.
     pub overlaps: Vec<Overlap>,
     /// How far the base branch is ahead of this task's base.
@@ -66,6 +68,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: ViewContext) -> Checkp
         compare_url: around.compare_url,
         blocked: around.blocked,
         uploads: around.uploads,
+        lost_entries: around.lost_entries,
         overlaps: around.overlaps,
         base_moved: around.base_moved,
         scripted: around.scripted,
@@ -90,7 +93,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: ViewContext) -> Checkp
     (view.happened, view.hosts) = (super::happened::gather(task, log, window), window.iter().flat_map(hosts).collect());
     super::trees::gather(&mut view, window, around.commits_url.as_deref());
     let blocked = (!view.blocked.is_empty()).then_some(Risk::Blocked);
-    let upload = (!view.uploads.is_empty()).then_some(Risk::Upload);
+    let upload = (!view.uploads.is_empty() || view.lost_entries > 0).then_some(Risk::Upload);
     let unseen = view.unseen.then_some(Risk::Unseen);
     view.risk = task.risk(around.last).or(blocked).or(upload).or(unseen);
     view

@@ -1,4 +1,5 @@
-//! The part of a review about egress: refused hosts, how to allow them, hosts with much upload, and hosts that people allowed.
+//! The part of a review about egress: refused hosts, how to allow them, hosts with much upload, lost log entries, and hosts that people
+//! allowed.
 
 use super::view::{BlockedLine, CheckpointView, HostChange};
 use crate::command::spec;
@@ -52,6 +53,17 @@ pub(super) fn uploads(view: &CheckpointView) -> String {
     let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
     format!(
         "> [!WARNING]\n> Unusually much left the sandbox: {hosts}{rest}. It may hold anything of the repository.\n\n"
+    )
+}
+
+/// The warning about entries of the router's log that were lost; empty if there are none.
+pub(super) fn lost(view: &CheckpointView) -> String {
+    if view.lost_entries == 0 {
+        return String::new();
+    }
+    let number = count(view.lost_entries, "line");
+    format!(
+        "> [!WARNING]\n> {number} of the log of what left the sandbox got lost: more may have been sent than this review names.\n\n"
     )
 }
 

@@ -14,6 +14,8 @@ pub struct Reached {
     pub blocked: Vec<BlockedLine>,
     /// Uploads, largest first.
     pub uploads: Vec<UploadLine>,
+    /// Entries of the router's log that were lost, so that uploads may be missing.
+    pub lost_entries: u64,
 }
 
 /// Reads the entries after `since` (Unix milliseconds). Uploads are those above `note` bytes; names under one wildcard count together, so
@@ -21,9 +23,14 @@ pub struct Reached {
 pub fn reached(lines: &[String], since: i64, note: u64) -> Reached {
     let mut refused: BTreeMap<(String, u16), (u64, String, BTreeSet<u32>)> = BTreeMap::new();
     let mut sent: BTreeMap<String, (u64, String)> = BTreeMap::new();
+    let mut lost_entries: u64 = 0;
     for line in lines {
-        let Ok(Line { entry, action, .. }) = serde_json::from_str(line) else { continue };
+        let Ok(Line { entry, action, lost, .. }) = serde_json::from_str(line) else { continue };
         if entry.ts <= since {
+            continue;
+        }
+        if lost {
+            lost_entries = lost_entries.saturating_add(entry.count);
             continue;
         }
         let because = entry.because.unwrap_or_default();
@@ -51,7 +58,7 @@ pub fn reached(lines: &[String], since: i64, note: u64) -> Reached {
     let uploads = sent.into_iter().map(|(host, (bytes, because))| UploadLine { host, bytes, because });
     let mut uploads: Vec<_> = uploads.filter(|line| line.bytes > note).collect();
     uploads.sort_by_key(|line| std::cmp::Reverse(line.bytes));
-    Reached { blocked: blocked.collect(), uploads }
+    Reached { blocked: blocked.collect(), uploads, lost_entries }
 }
 
 #[cfg(test)]
@@ -75,8 +82,8 @@ mod tests {
     }
 
     fn told(lines: &[String]) -> String {
-        let Reached { blocked, uploads } = reached(lines, 100, NOTE);
-        let around = ViewContext { blocked, uploads, ..ViewContext::default() };
+        let Reached { blocked, uploads, lost_entries } = reached(lines, 100, NOTE);
+        let around = ViewContext { blocked, uploads, lost_entries, ..ViewContext::default() };
         let text = render_checkpoint(&gather(&Task::new(TaskId(1)), &[], 1, around));
         text.lines().filter(|line| line.starts_with("> ")).collect::<Vec<_>>().join("\n")
     }
@@ -131,13 +138,28 @@ mod tests {
         assert!(told(&many).contains("`a.test:443` (4×, actions 4, 12)."), "{}", told(&many));
     }
 
+    /// A task whose checkpoint is no risk by itself.
+    fn quiet_task() -> Task {
+        let commit = Commit::parse(&"a".repeat(40)).ok();
+        Task { captured: commit, pull: Some(9), ..Task::new(TaskId(1)) }
+    }
+
     #[test]
     fn no_approval_in_advance_covers_an_upload() {
-        let commit = Commit::parse(&"a".repeat(40)).ok();
-        let task = Task { captured: commit, pull: Some(9), ..Task::new(TaskId(1)) };
+        let task = quiet_task();
         let Reached { uploads, .. } = reached(&[line(1, "up.test", NOTE + 1, json!({}))], 0, NOTE);
         let quiet = gather(&task, &[], 1, ViewContext::default());
         assert_eq!(quiet.risk, quiet.unseen.then_some(Risk::Unseen));
         assert_eq!(gather(&task, &[], 1, ViewContext { uploads, ..ViewContext::default() }).risk, Some(Risk::Upload));
+    }
+
+    #[test]
+    fn entries_that_were_lost_are_said_and_count_as_an_upload() {
+        let lost = |ts| serde_json::to_string(&Line::lost(1, 9, 1_200, ts)).unwrap();
+        assert!(told(&[lost(100)]).is_empty(), "before the last checkpoint");
+        let text = told(&[lost(101), lost(102)]);
+        assert!(text.contains("2 400 lines of the log of what left the sandbox got lost"), "{text}");
+        let around = ViewContext { lost_entries: 1, ..ViewContext::default() };
+        assert_eq!(gather(&quiet_task(), &[], 1, around).risk, Some(Risk::Upload));
     }
 }

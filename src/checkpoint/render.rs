@@ -387,6 +387,7 @@ fn warnings(view: &CheckpointView, last: bool) -> String {
     out.push_str(&super::changed::warning(view, last));
     out.push_str(&super::hosts::blocked(view));
     out.push_str(&super::hosts::uploads(view));
+    out.push_str(&super::hosts::lost(view));
     out
 }
 
@@ -412,7 +413,7 @@ fn advance(view: &CheckpointView) -> String {
         Risk::Conflicts => "a change in which a conflict may be left",
         Risk::Blocked => "a checkpoint in which hosts were blocked",
         Risk::Egress => "a checkpoint before which the hosts that may be reached were changed",
-        Risk::Upload => "a checkpoint in which much was sent to a host",
+        Risk::Upload => "a checkpoint in which much was sent to a host, or may have been",
         Risk::Unseen => "a change that can't be shown whole",
     };
     let given = count(u64::from(*left), "checkpoint");

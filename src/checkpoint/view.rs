@@ -404,6 +404,8 @@ pub struct CheckpointView {
     pub blocked: Vec<BlockedLine>,
     /// Large uploads since the last checkpoint.
     pub uploads: Vec<UploadLine>,
+    /// Entries of the router's log since the last checkpoint that were lost, so that uploads may be missing.
+    pub lost_entries: u64,
     /// Changes that people made to the allowed hosts since the last checkpoint.
     pub hosts: Vec<HostLine>,
     /// Usage of the task so far.

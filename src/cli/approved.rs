@@ -57,6 +57,32 @@ impl StoreSource {
         Ok((at, pull, used))
     }
 
+    /// What the newest task of a branch offers in this repository; none where no task there made it, or nothing was pushed yet.
+    async fn offer_of(&self, entry: &Repository, branch: &Branch) -> Result<Option<Offer>, String> {
+        let row = self.store.task_of_branch(&entry.key, branch.as_str()).await.map_err(|e| e.to_string())?;
+        let Some(row) = row else { return Ok(None) };
+        let task = self.store.task(TaskId(row.id)).await.map_err(|e| e.to_string())?;
+        let (Some(base), Some(newest)) = (task.base.clone(), task.pushed.clone()) else { return Ok(None) };
+        let log = self.store.log(task.id).await.map_err(|e| e.to_string())?;
+        let (approved, unapproved) = approved(&task.state, &log, &newest);
+        let base_url = self.config.forge.url.as_ref().map(|u| u.as_str().trim_end_matches('/').to_owned());
+        let url = format!("{}/{}.git", base_url.unwrap_or_default(), self.at(entry).await?);
+        Ok(Some(Offer {
+            task: row.id,
+            repository: entry.key.clone(),
+            title: row.title,
+            branch: branch.clone(),
+            url: RemoteUrl::parse(&url).map_err(|e| e.to_string())?,
+            auth: Some(self.auth.clone()),
+            base,
+            newest,
+            approved,
+            unapproved,
+            verdict: task.verdict.clone(),
+            upstream: self.source(entry, &task).await?,
+        }))
+    }
+
     /// Where a task's repository comes from, the branch that it began from, and the upstream's issue that it is for.
     async fn source(&self, entry: &Repository, task: &Task) -> Result<Option<fetch::Source>, String> {
         let Some(request) = task.request.as_ref().filter(|_| !entry.upstream.is_empty()) else { return Ok(None) };
@@ -67,7 +93,8 @@ impl StoreSource {
         // One of an upstream that this one took the place of is no issue there.
         let row = row.filter(|row| entry.upstream_id == 0 || row.upstream == entry.upstream_id);
         let issue = row.map(|row| row.number);
-        Ok(Some(fetch::Source { address, github, branch: request.base_branch.clone(), issue }))
+        let (id, branch) = (entry.upstream_id, request.base_branch.clone());
+        Ok(Some(fetch::Source { address, id, github, branch, issue }))
     }
 
     /// The repository's present place, by its id.
@@ -225,31 +252,14 @@ fn changed(comment: &Comment, used: &Decision) -> bool {
 
 #[async_trait]
 impl ApprovedSource for StoreSource {
-    async fn offer(&self, branch: &Branch) -> Result<Option<Offer>, String> {
+    async fn offers(&self, branch: &Branch, repository: Option<&str>) -> Result<Vec<Offer>, String> {
+        let mut offers = Vec::new();
         for entry in self.config.repositories().iter() {
-            let row = self.store.task_of_branch(&entry.key, branch.as_str()).await.map_err(|e| e.to_string())?;
-            let Some(row) = row else { continue };
-            let task = self.store.task(TaskId(row.id)).await.map_err(|e| e.to_string())?;
-            let (Some(base), Some(newest)) = (task.base.clone(), task.pushed.clone()) else { continue };
-            let log = self.store.log(task.id).await.map_err(|e| e.to_string())?;
-            let (approved, unapproved) = approved(&task.state, &log, &newest);
-            let base_url = self.config.forge.url.as_ref().map(|u| u.as_str().trim_end_matches('/').to_owned());
-            let url = format!("{}/{}.git", base_url.unwrap_or_default(), self.at(entry).await?);
-            return Ok(Some(Offer {
-                task: row.id,
-                title: row.title,
-                branch: branch.clone(),
-                url: RemoteUrl::parse(&url).map_err(|e| e.to_string())?,
-                auth: Some(self.auth.clone()),
-                base,
-                newest,
-                approved,
-                unapproved,
-                verdict: task.verdict.clone(),
-                upstream: self.source(entry, &task).await?,
-            }));
+            if repository.is_none_or(|key| key == entry.key) {
+                offers.extend(self.offer_of(entry, branch).await?);
+            }
         }
-        Ok(None)
+        Ok(offers)
     }
 
     async fn standing(&self, offer: &Offer) -> Result<ApprovalState, String> {
@@ -359,8 +369,9 @@ mod tests {
         let used = used(review_hash(&review, &inline));
         assert_eq!(withdrawn(&review, &inline, &used), None);
         type Spoil = fn(&mut Review, &mut Vec<ReviewComment>);
-        let spoils: [(&str, Spoil); 5] = [
+        let spoils: [(&str, Spoil); 6] = [
             ("dismissed", |review, _| review.state = ReviewState::Dismissed),
+            ("only comments", |review, _| review.state = ReviewState::Comment),
             ("its text", |review, _| review.body = "not fine".into()),
             ("what the page shows", |review, _| review.updated_at = 9_000),
             ("a remark", |_, inline| inline[0].body = "a bad name".into()),

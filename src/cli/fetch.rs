@@ -31,6 +31,9 @@ pub struct FetchArgs {
     /// The branch, as the pull request names it
     #[arg(value_name = "BRANCH")]
     pub branch: String,
+    /// The key of the branch's repository, where several have one of this name, or your clone shares no history with it
+    #[arg(long, value_name = "KEY")]
+    pub repository: Option<String>,
     /// Make a branch of the same name; otherwise the changes come into the work tree, unstaged
     #[arg(long)]
     pub as_branch: bool,
@@ -69,6 +72,7 @@ impl FetchArgs {
         let wanted = FetchRequest {
             clone: self.clone,
             branch: self.branch,
+            repository: self.repository,
             as_branch: self.as_branch,
             accept: self.accept,
             unreviewed: self.unreviewed,

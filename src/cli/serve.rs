@@ -9,7 +9,7 @@ use super::reload::{Ended, Ends, begin_anew, hear, wait_for_reload};
 use super::store::{host_id, location, mark_key};
 use super::{broker_child, image, lock};
 use crate::barrier::FromInside;
-use crate::bot::{Bot, LogInbox, Parts, Patience, Prover, keep_log, way_out};
+use crate::bot::{Bot, LogInbox, OwnAddresses, Parts, Patience, Prover, keep_log, way_out};
 use crate::config::{Process, Secret};
 use crate::git::{Auth, FetchLimits, Repos};
 use crate::sandbox::broker::{Broker, SocketBroker};
@@ -188,8 +188,9 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
     let sandboxes = Arc::new(sandboxes);
     knows_its_sandboxes(&store, &sandboxes).await?;
     let works = Works::default();
-    if let Some(log) = log {
+    if let (Some(log), Some(egress)) = (log, &egress) {
         keep_router_log(&works, log, &store, &sandboxes.egress);
+        follow_addresses(&works, OwnAddresses::new(config, broker.clone(), egress.clone())?);
     }
     let proven = egress.filter(|_| config.sandbox.networked());
     let (prover, barrier) = Prover::new(config.clone(), broker.clone(), proven, &sandboxes);
@@ -242,6 +243,15 @@ fn keep_router_log(works: &Works, log: LogInbox, store: &Store, egress: &Arc<San
     works.stay("the router's log", CancellationToken::new(), move || {
         let (log, store, egress) = (log.clone(), store.clone(), egress.clone());
         async move { keep_log(&mut *log.lock().await, &store, &egress).await }
+    });
+}
+
+/// Keeps the machine's public addresses refused until the process ends.
+fn follow_addresses(works: &Works, addresses: OwnAddresses) {
+    let addresses = Arc::new(addresses);
+    works.stay("the machine's addresses", CancellationToken::new(), move || {
+        let addresses = addresses.clone();
+        async move { addresses.stay().await }
     });
 }
 

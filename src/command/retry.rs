@@ -20,11 +20,16 @@ fn read(argument: &Argument<'_>) -> Result<Verb, String> {
         Some(word) => match word.strip_prefix("--from=") {
             Some(value) => value,
             None if number(word).is_some() => word,
-            // Other words are ignored, and no option behind them: the attempt would begin elsewhere than it says.
             None if argument.line().split_whitespace().any(|word| word.starts_with("--")) => {
                 return Err("its only option is `--from N`, right behind it".to_owned());
             }
-            None => return Ok(Verb::Retry { from: None }),
+            // Ignored they would be lost: the new attempt works on the words of the one before.
+            None => {
+                return Err(
+                    "it takes no words, because the task is done anew as it was asked for; `/revise …` at its first checkpoint says what to change"
+                        .to_owned(),
+                );
+            }
         },
         None => return Ok(Verb::Retry { from: None }),
     };
@@ -55,8 +60,10 @@ mod tests {
         for text in ["/retry --from 2", "/retry --from=2", "/retry 2", "/retry c2", "/retry --from C2"] {
             assert_eq!(verb(text), Verb::Retry { from: Some(2) }, "{text}");
         }
-        assert_eq!(verb("/retry please, it was away"), Verb::Retry { from: None });
+        assert_eq!(verb("/retry\nThe network was away."), Verb::Retry { from: None });
         for text in [
+            "/retry use a set instead",
+            "/retry --from 2 and use a set",
             "/retry --base main",
             "/retry now --from 2",
             "/retry --from",

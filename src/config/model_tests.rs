@@ -115,7 +115,8 @@ fn a_server_in_a_network_of_the_operators_own_is_local_however_its_address_is_wr
     for host in own.into_iter().chain(shared).chain(mapped) {
         assert!(is_local(host), "{host}");
     }
-    let public = ["8.8.8.8", "100.63.255.255", "100.128.0.1", "[::ffff:8.8.8.8]", "[2001:db8::1]", "nuts.net", "a.test"];
+    let public =
+        ["8.8.8.8", "100.63.255.255", "100.128.0.1", "[::ffff:8.8.8.8]", "[2001:db8::1]", "nuts.net", "a.test"];
     for host in public {
         assert!(!is_local(host), "{host}");
     }

@@ -106,6 +106,10 @@ impl Look<'_> {
         }
         // A new file cannot weaken a test, so it is not counted and uses up no limit.
         let existed = change.status != 'A';
+        // What is shown of a name that is not UTF-8 is no name by which the file could be read.
+        if std::str::from_utf8(&change.path).is_err() {
+            return Ok((existed.then_some(TestCounts::Uncounted), None));
+        }
         let spent = if existed { &mut self.counted } else { &mut self.added };
         *spent += 1;
         if *spent > MOST_COUNTED {

@@ -22,13 +22,14 @@ impl Talk {
         let (times, log): (Vec<i64>, Vec<Event>) = log.into_iter().unzip();
         let since = start(&log, n).checked_sub(1).and_then(|at| times.get(at)).copied().unwrap_or(0);
         let note = self.config.egress.upload_note_kib.saturating_mul(1024);
-        let reached = reached(&self.store.egress(task.id).await?, since, note);
+        let reached = reached(&self.store.egress_since(task.id, since).await?, since, note);
         let repository = task.request.as_ref().map(|request| request.repository.as_str()).unwrap_or_default();
         let around = ViewContext {
             compare_url: self.compare_url(task),
             commits_url: self.pages(task).map(|pages| format!("{pages}/commit/")),
             blocked: reached.blocked,
             uploads: reached.uploads,
+            lost_entries: reached.lost_entries,
             overlaps: overlap::gather(&self.store.shared_files(task.id).await?),
             base_moved: self.base_moved(task).await,
             scripted: self.models.of(task).each().iter().any(|it| it.model.scripted()),

@@ -242,6 +242,11 @@ impl Egress {
         }
     }
 
+    /// Whether any subnet is open.
+    pub async fn has_open(&self) -> bool {
+        !self.desired.lock().await.subnets.is_empty()
+    }
+
     /// Whether a router with the whole policy is connected.
     pub async fn is_attached(&self) -> bool {
         self.desired.lock().await.link.as_ref().is_some_and(|link| !link.is_over())

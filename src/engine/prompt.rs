@@ -95,7 +95,7 @@ mod tests {
             repository => "demo", pull => true, target => "main", head => "abc", more_files => 1, partial => true, nothing => false, brief => "b", proposes => true, outside => "o", breach => "b", every => 5, nonce => "n", issue => 1, base_branch => "main", read_only => false, words => "w", place => "p", earlier => "e", start => 2, task => "t", log => "l", diff => "d", question => "q", named => ["f"], paths => "f",
             asker => "alice", text => "t", hidden => 2, n => 1, host => "semver.org", login => "alice", kind => "failed", command => "make", commit => "abc", exit => 1,
             base => 0, tail => "x", missing => "test_a", reasons => "- a link leaves the tree", files => "a.py", plan => "p",
-            nth => 1, name => "read_file", arguments => "{}", step => "look", tool => "bash", example => "e",
+            nth => 1, noted => false, name => "read_file", arguments => "{}", step => "look", tool => "bash", example => "e",
             before => "b", from => 1, to => 2, total => 3, replaced => false, summary => "s", blocks => vec!["b"], rest => "r", nested => "n", told => "t", block => "b", newer => true, replaces => false, title => "t", body => "b", remarks => vec!["r"], conflicts => vec!["`c`"], more_conflicts => 2, tried => "- x", failing => "- a.py:1", unmet => "u", repair => true, open => "r1", numbered => true, path => "p", number => 1, names => "x",
             rules => true, what => "the tree", below => "src", found => 2, not_kept => 1, findings => "f", gaps => true, dependencies => "d", hosts => "h", no_hosts => true,
             checks => "- build: failed", notes => "n",

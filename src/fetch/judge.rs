@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::git::listing::{Change, Entry};
-use crate::sandbox::policy::{HIDDEN_REPOSITORY, Limits, escapes, fold, hidden, twins, wrong_name};
+use crate::sandbox::policy::{HIDDEN_REPOSITORY, Limits, changed_links, escapes, fold, hidden, twins, wrong_name};
 use crate::sandbox::risks::{AtFetch, Links, Through, becomes_executable, rows, special};
 
 pub use crate::sandbox::policy::shown;
@@ -37,11 +37,10 @@ pub struct Findings {
 pub fn judge(changes: &[Change], entries: &[Entry], links: &HashMap<Vec<u8>, Vec<u8>>) -> Findings {
     let mut found = Findings::default();
     let limits = Limits::default();
-    let changed: HashSet<&[u8]> = changes.iter().map(|c| c.path.as_slice()).collect();
-    for change in changes.iter().filter(|c| !c.deleted()) {
+    for change in changes.iter().filter(|c| c.status == 'A') {
         found.never.extend(wrong_name(&change.path, &limits));
     }
-    found.never.extend(escapes(links, &changed));
+    found.never.extend(escapes(links, &changed_links(changes)));
     let linked = Links::new(links);
     let hidden: HashSet<&[u8]> = hidden(changes, entries).into_iter().map(|c| c.path.as_slice()).collect();
     for change in changes {
@@ -189,6 +188,37 @@ mod tests {
     }
 
     #[test]
+    fn what_hooks_editors_and_agents_read_needs_a_word() {
+        for path in [
+            "web/.lintstagedrc.json",
+            "lint-staged.config.mjs",
+            ".huskyrc.js",
+            ".git-hooks/pre-commit",
+            "commitlint.config.ts",
+            ".commitlintrc.yml",
+            "captainhook.json",
+            "grumphp.yml.dist",
+            "eslint.config.js",
+            "web/.eslintrc.cjs",
+            ".prettierrc",
+            "prettier.config.js",
+            ".pylintrc",
+            ".project",
+            ".externalToolBuilders/x.launch",
+            "AGENT.md",
+            "WARP.md",
+            ".rules",
+            ".roomodes",
+            ".agents/skills/x.md",
+            ".github/agents/x.md",
+            ".github/chatmodes/x.md",
+        ] {
+            assert_eq!(look(&[path]).ask.len(), 1, "{path}");
+        }
+        assert_eq!(look(&["docs/eslint.md", "src/project", "docs/rules"]), Findings::default());
+    }
+
+    #[test]
     fn what_a_link_leads_to_acts_where_the_link_is() {
         let links = HashMap::from([(b".husky".to_vec(), b"scripts/hooks".to_vec())]);
         let changes = [change("scripts/hooks/pre-commit", "100755"), change("scripts/other", "100644")];
@@ -236,6 +266,8 @@ mod tests {
         assert_eq!(judge(&link, &[], &target("x")).ask.len(), 1);
         assert_eq!(judge(&link, &[], &target("/etc/passwd")).never.len(), 1);
         assert_eq!(look(&["a\u{202e}b"]).never.len(), 1);
+        let known = Change { status: 'M', old_mode: "100644".into(), ..change("a\u{202e}b", "100644") };
+        assert!(judge(&[known], &[], &HashMap::new()).never.is_empty(), "the clone has it already");
         assert_eq!(
             judge(&[change("s", "160000")], &[], &HashMap::new()).ask[0].why,
             "is a submodule: another repository"

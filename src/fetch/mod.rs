@@ -30,6 +30,8 @@ pub use upstream_ci::{Pace, UpstreamCi};
 pub struct Offer {
     /// The task's number.
     pub task: i64,
+    /// Key of its repository.
+    pub repository: String,
     /// The title of the task's issue. Untrusted.
     pub title: String,
     /// The task's own branch.
@@ -76,8 +78,8 @@ pub enum ApprovalState {
 /// The bot's store with its forge; errors are sentences for a person.
 #[async_trait]
 pub trait ApprovedSource: Send + Sync {
-    /// The information about a branch; `None` = no task of this bot made it.
-    async fn offer(&self, branch: &Branch) -> Result<Option<Offer>, String>;
+    /// The information about a branch from each repository with a task that made it, or from the one with this key alone.
+    async fn offers(&self, branch: &Branch, repository: Option<&str>) -> Result<Vec<Offer>, String>;
 
     /// Reads the approvals of the approved commit again on the forge, the newest first, until one holds.
     async fn standing(&self, offer: &Offer) -> Result<ApprovalState, String>;
@@ -96,6 +98,8 @@ pub struct FetchRequest {
     pub clone: PathBuf,
     /// The branch's name on the forge, without `refs/heads/`.
     pub branch: String,
+    /// Key of the repository that is meant; the clone then need not share history with the task's base.
+    pub repository: Option<String>,
     /// Whether to create a branch instead of changing the work tree.
     pub as_branch: bool,
     /// Paths that are accepted although they take effect by themselves.
@@ -182,9 +186,8 @@ pub async fn fetch(request: &FetchRequest, source: &dyn ApprovedSource) -> Resul
 /// [`Refusal`], with the clone untouched.
 pub async fn prepare(request: &FetchRequest, source: &dyn ApprovedSource) -> Result<Ready, Refusal> {
     let name = Branch::parse(&request.branch)?;
-    let offer = source.offer(&name).await.map_err(|e| Refusal::new(e, "caisson doctor"))?;
-    let unknown = || Refusal::new(format!("no task of this bot made the branch {name}"), "caisson task list");
-    let mut offer = offer.ok_or_else(unknown)?;
+    let offers = source.offers(&name, request.repository.as_deref()).await;
+    let mut offer = the_only(offers.map_err(|e| Refusal::new(e, "caisson doctor"))?, request)?;
     let mut warnings = Vec::new();
     let (commit, by) = reviewed(request, source, &offer, &mut warnings).await?;
     let stands = by.is_some();
@@ -192,21 +195,57 @@ pub async fn prepare(request: &FetchRequest, source: &dyn ApprovedSource) -> Res
         approved.by = by;
     }
     verified(request, &offer, &commit, &mut warnings)?;
-    let proposal = request.propose.as_ref().map(|wanted| Proposal::check(&offer, wanted)).transpose()?;
+    let mut proposal = request.propose.as_ref().map(|wanted| Proposal::check(&offer, wanted)).transpose()?;
     let home = Home::open(&request.clone).await?;
-    home.fetch(&offer.url, offer.auth.as_ref(), &commit).await?;
-    if !home.is_ancestor(&offer.base, &commit).await? {
-        let said =
-            format!("the commit {} does not descend from the task's base {}", commit.short(), offer.base.short());
-        return Err(Refusal::new(said, "look at the branch on the forge: somebody rewrote it"));
-    }
-    if let Some(proposal) = &proposal {
-        proposal.begins_there(&home, &offer.base).await?;
+    get(request, &home, &offer, &commit).await?;
+    if let Some(proposal) = &mut proposal {
+        proposal.begins_there(&home, &offer).await?;
     }
     let plan = Plan::make(request, &home, &offer, &commit).await?;
     let notes = plan.judge(&home, request).await?.notes;
     let left_out = if request.whole() { HashSet::new() } else { clear(&home, &plan).await? };
     Ok(Ready { home, plan, offer, commit, stands, as_branch: request.as_branch, proposal, left_out, warnings, notes })
+}
+
+/// The offer that is meant. A branch is named after an issue's number and title, so repositories may have the same one.
+fn the_only(mut offers: Vec<Offer>, request: &FetchRequest) -> Result<Offer, Refusal> {
+    if offers.len() > 1 {
+        let said = format!("tasks of {} repositories made a branch {}", offers.len(), request.branch);
+        let keys = offers.into_iter().map(|offer| offer.repository);
+        return Err(Refusal::new(said, "repeat with --repository KEY, the one that your clone is of").because(keys));
+    }
+    offers.pop().ok_or_else(|| {
+        let within = request.repository.as_ref().map(|key| format!(" in the repository {key}")).unwrap_or_default();
+        Refusal::new(format!("no task of this bot made the branch {}{within}", request.branch), "caisson task list")
+    })
+}
+
+/// Fetches the commit, and checks that it is behind the task's base, and that the clone is one of the task's repository: it has that base, or
+/// history in common with it. What was squashed or cut by hand may have neither, and is taken where the repository was named.
+async fn get(request: &FetchRequest, home: &Home, offer: &Offer, commit: &Commit) -> Result<(), Refusal> {
+    let has_base = home.has(&offer.base).await?;
+    home.fetch(&offer.url, offer.auth.as_ref(), commit).await?;
+    if !home.is_ancestor(&offer.base, commit).await? {
+        let (commit, base) = (commit.short(), offer.base.short());
+        let said = format!("the commit {commit} does not descend from the task's base {base}");
+        return Err(unless_shallow(home, Refusal::new(said, "look at the branch on the forge: somebody rewrote it")));
+    }
+    if has_base || request.repository.is_some() || home.shares_history(&offer.base).await? {
+        return Ok(());
+    }
+    let Offer { repository, branch, .. } = offer;
+    let said = format!("your clone has no history in common with {repository}, the repository of the branch {branch}");
+    let hint = format!("name a clone of it; if this is one, repeat with --repository {repository}");
+    Err(unless_shallow(home, Refusal::new(said, hint)))
+}
+
+/// A refusal because of what was not found in the history; of a shallow clone it says that instead, because there it may only be cut off.
+fn unless_shallow(home: &Home, refusal: Refusal) -> Refusal {
+    if !home.is_shallow() {
+        return refusal;
+    }
+    let said = "your clone is shallow, so its history does not say where the work began";
+    Refusal::new(said, "git fetch --unshallow, and repeat").because([refusal.what])
 }
 
 /// A branch that passed all checks.

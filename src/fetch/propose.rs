@@ -9,15 +9,17 @@ use std::path::PathBuf;
 use domain::Commit;
 
 use super::upstream_ci::{self, Pace, UpstreamCi};
-use super::{Offer, Refusal};
+use super::{Offer, Refusal, unless_shallow};
 use crate::config::process::UpstreamHost;
-use crate::git::{Auth, Branch, GitError, Home, PushSpec, Pushed, RemoteUrl};
+use crate::git::{Auth, Branch, Home, PushSpec, Pushed, RemoteUrl};
 use crate::text::plain_line;
 use crate::upstream::{Answers, GitHub, NewPull, OpenPull, name_in, name_of};
 
 /// The most characters of a title.
 const TITLE: usize = 120;
 
+const AWAY: &str = "look whether the upstream answers, and what your token may: read and write contents and pull requests; \
+                    where you may not push there, name your fork (--fork you/project)";
 const BY_HAND: &str = "bring it with --as-branch, rebase and push it yourself, and open the pull request there";
 
 /// What a pull request is opened with.
@@ -36,6 +38,8 @@ pub struct Propose {
 pub struct Source {
     /// Its address.
     pub address: RemoteUrl,
+    /// GitHub's number of the repository that was added; 0 where it is not known.
+    pub id: u64,
     /// Its server, where that has a GitHub API.
     pub github: Option<UpstreamHost>,
     /// The branch that the task began from.
@@ -48,12 +52,14 @@ pub struct Source {
 pub(super) struct Proposal {
     github: GitHub,
     auth: Auth,
-    /// The upstream.
+    /// The upstream, and GitHub's number of it.
     from: RemoteUrl,
-    /// What is pushed to: the upstream, or her fork.
+    id: u64,
+    /// What is pushed to: the upstream, or her fork; and whose that is.
     to: RemoteUrl,
+    owner: String,
+    is_fork: bool,
     repository: String,
-    head: String,
     base: Branch,
     /// The upstream's issue that the work is for.
     issue: Option<u64>,
@@ -88,30 +94,52 @@ impl Proposal {
         Ok(Self {
             to: github.address(pushed)?,
             auth: Auth::basic(&own.user, token.expose()),
-            head: format!("{owner}:{}", offer.branch),
+            owner: owner.to_owned(),
+            is_fork: wanted.fork.is_some(),
             base: Branch::parse(&source.branch)?,
             issue: source.issue,
             from: source.address.clone(),
+            id: source.id,
             repository,
             github,
             wait_ci: wanted.wait_ci,
         })
     }
 
-    /// Checks that what the work began from is on the upstream: nothing else of the forge may go there with it.
-    pub(super) async fn begins_there(&self, home: &Home, base: &Commit) -> Result<(), Refusal> {
-        if home.is_on(base, &self.from, Some(&self.auth), &self.base).await.map_err(|error| self.away(&error))? {
+    /// Checks that the upstream is still the repository that was added, and goes on with its present name.
+    async fn confirm(&mut self, key: &str) -> Result<(), Refusal> {
+        if self.id == 0 {
+            return Ok(());
+        }
+        let found = self.github.repository(&self.repository).await.map_err(|error| away(&error))?;
+        let name = &self.repository;
+        if found.id != self.id {
+            let (now, known) = (found.id, self.id);
+            let said = format!("{name} is another repository on GitHub now (number {now}, and {known} was added)");
+            let hint = format!("look at it; to follow it: caisson repo add {name} --name {key} --moved");
+            return Err(Refusal::new(said, hint));
+        }
+        if !found.full_name.eq_ignore_ascii_case(name) {
+            self.from = self.github.address(&found.full_name)?;
+            if !self.is_fork {
+                self.to = self.from.clone();
+                self.owner = found.full_name.split('/').next().unwrap_or_default().to_owned();
+            }
+            self.repository = found.full_name;
+        }
+        Ok(())
+    }
+
+    /// Checks that the upstream is the one that was added, and has what the work began from: nothing else of the forge may go there with it.
+    pub(super) async fn begins_there(&mut self, home: &Home, offer: &Offer) -> Result<(), Refusal> {
+        self.confirm(&offer.repository).await?;
+        let base = &offer.base;
+        if home.is_on(base, &self.from, Some(&self.auth), &self.base).await.map_err(|error| away(&error))? {
             return Ok(());
         }
         let said =
             format!("the task began from {}, which is not on {} of {}", base.short(), self.base, self.from.as_str());
-        Err(Refusal::new(said, BY_HAND))
-    }
-
-    fn away(&self, error: &GitError) -> Refusal {
-        let hint = "look whether the upstream answers, and what your token may: read and write contents and pull requests; \
-                    where you may not push there, name your fork (--fork you/project)";
-        Refusal::new(error.to_string(), hint)
+        Err(unless_shallow(home, Refusal::new(said, BY_HAND)))
     }
 
     /// Pushes the tree of the commit as one commit behind the base, and opens the pull request. So nothing is published that only an earlier
@@ -127,7 +155,7 @@ impl Proposal {
         let pushed = home.squashed(commit, &offer.base, &message).await?;
         let spec =
             PushSpec { url: &self.to, auth: Some(&self.auth), branch: &offer.branch, new: &pushed, expected_old: None };
-        match home.push(spec).await.map_err(|error| self.away(&error))? {
+        match home.push(spec).await.map_err(|error| away(&error))? {
             Pushed::Done => {}
             Pushed::Moved { found } => {
                 let at = found.map(|found| found.short().to_owned()).unwrap_or_default();
@@ -138,7 +166,7 @@ impl Proposal {
         }
         let new = NewPull {
             repository: &self.repository,
-            head: &self.head,
+            head: &format!("{}:{}", self.owner, offer.branch),
             base: self.base.as_str(),
             title: &title(offer),
             body: &self.body(offer, stands),
@@ -175,6 +203,11 @@ impl Proposal {
         let issue = self.issue.map(|number| format!("\nFor {}#{number}.\n", self.repository)).unwrap_or_default();
         format!("Made by a coding agent (Caisson), {by}; {checks}.\n{issue}")
     }
+}
+
+/// Git or GitHub cannot do what was asked of the upstream.
+fn away(error: &dyn std::fmt::Display) -> Refusal {
+    Refusal::new(error.to_string(), AWAY)
 }
 
 /// The issue's title, without anything that GitHub would read as more than words.

@@ -173,6 +173,27 @@ impl Home {
         }
     }
 
+    /// Whether the clone lacks the history behind some of its commits.
+    pub fn is_shallow(&self) -> bool {
+        self.common.join("shallow").is_file()
+    }
+
+    /// Whether the commit is in the clone, or was fetched.
+    ///
+    /// # Errors
+    /// Only when git cannot be run.
+    pub async fn has(&self, commit: &Commit) -> Result<bool, GitError> {
+        Ok(self.git("cat-file").args(["-e", &format!("{commit}^{{commit}}")]).run().await?.code == 0)
+    }
+
+    /// Whether what is checked out and `commit` have a common ancestor; `false` also when `commit` is missing.
+    ///
+    /// # Errors
+    /// Only when git cannot be run.
+    pub async fn shares_history(&self, commit: &Commit) -> Result<bool, GitError> {
+        Ok(self.git("merge-base").args([self.head.as_str(), commit.as_str()]).run().await?.code == 0)
+    }
+
     /// Whether `old` is `new` or one of its ancestors; `false` also when `old` is missing.
     ///
     /// # Errors

@@ -34,7 +34,7 @@ mod spawn;
 mod upstream;
 
 pub use blobs::{FilesRead, ReadLimits, WhichFiles};
-pub use diff::capped_text;
+pub use diff::{CappedText, capped_text};
 pub use difference::{Counted, added_lines, shown_lines};
 pub use elsewhere::Elsewhere;
 pub use failure::Meaning;

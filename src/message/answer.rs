@@ -94,11 +94,11 @@ pub fn doubtful(login: &str, n: u32) -> String {
     )
 }
 
-/// The final approval by a comment without the commit.
+/// The final approval by a comment without the commit, or in a review that only comments.
 pub fn name_the_commit(login: &str, commit: &str) -> String {
     let short = commit.get(..10).unwrap_or(commit);
     format!(
-        "{}: this is the final review, so the approval must say what it approves. Approve the review itself, or write `/approve {short}`.",
+        "{}: this is the final review, so the approval must say what it approves. Submit a review as Approve, or write a comment of its own with `/approve {short}`.",
         code(login)
     )
 }
@@ -114,7 +114,7 @@ pub fn remarks_kept(login: &str, n: u32) -> String {
 /// Changes were asked for after the final approval.
 pub fn no_changes_any_more(login: &str) -> String {
     format!(
-        "{}: this work is approved, so nothing goes back to the agent any more, and nothing was changed. `/retry <what to change>` does the task anew from its base, `/retry --from N <what to change>` from checkpoint N; or close the pull request and open an issue.",
+        "{}: this work is approved, so nothing goes back to the agent any more, and nothing was changed. `/retry` does the same task anew, `/retry --from N` from checkpoint N; `/revise <what to change>` at its first checkpoint then says what to change. Or close the pull request and open an issue.",
         code(login)
     )
 }
@@ -225,6 +225,22 @@ pub fn left_inline(login: &str, names: &[String]) -> String {
     let listed = names.iter().map(shown).collect::<Vec<_>>().join(", ");
     format!(
         "{}: in the inline comments of a review, not carried out: {listed}. There `/revise what to change` and `/ask question` are about that line, and `/pause` and `/stop` about the task; of several the careful one counts. Write anything else in the review's own text or in a comment.",
+        code(login)
+    )
+}
+
+/// Remarks on lines in a review that approves finished work.
+pub fn remarks_to_nobody(login: &str) -> String {
+    format!(
+        "{}: no agent gets your remarks on lines, because finished work that is approved does not go back. They stay in the task's log, and `/retry` tells the next attempt of them.",
+        code(login)
+    )
+}
+
+/// Remarks on lines beside a command, while the agent waits for an answer.
+pub fn remarks_too_early(login: &str) -> String {
+    format!(
+        "{}: your remarks on lines were not taken up, because a question waits for its answer, and beside a command they are none. Answer it first, then write them again.",
         code(login)
     )
 }

@@ -38,8 +38,8 @@ pub use action_log::{action_log, action_log_comment, action_log_name};
 pub use answer::{
     NotReviewed, advance_ended, already_live, at_work, at_work_elsewhere, begins_nothing, both_ways, doubtful, edited,
     help, in_advance, left_in_lines, left_inline, left_undone, malformed, name_the_commit, no_room, no_task, not_among,
-    not_paused, not_reviewed, nothing_to_approve, refused, stale, starts_elsewhere, status, unknown_beside,
-    unknown_command,
+    not_paused, not_reviewed, nothing_to_approve, refused, remarks_to_nobody, remarks_too_early, stale,
+    starts_elsewhere, status, unknown_beside, unknown_command,
 };
 pub use artifacts::artifacts_name;
 pub use budget::cut_down;
@@ -65,8 +65,8 @@ pub use sync::{
 };
 pub use terms::{budget_of_a_start, nameable, term_refused};
 pub use test_run::{
-    NotTested, PushNotTested, not_tested, push_not_tested, test_log_name, test_log_refused, test_off, test_status,
-    test_waits, tested,
+    NotTested, PushNotTested, is_test_status, not_tested, push_not_tested, test_log_name, test_log_refused, test_off,
+    test_status, test_waits, tested,
 };
 pub use trigger::{trigger_edited, trigger_refused};
 pub use upstream_issue::{upstream_issue_body, upstream_issue_closed, upstream_issue_title};

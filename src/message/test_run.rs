@@ -122,6 +122,15 @@ pub fn test_status(id: i64, run: &TestRun, result: Option<&TestResult>) -> Strin
     line.chars().take(MAX_LINE).collect()
 }
 
+/// Whether this is the description of a commit status of such a run: it ends with the command, as far as the verdict leaves room.
+pub fn is_test_status(description: &str, run: &TestRun) -> bool {
+    let command = one_line(&run.command);
+    let cut = |begin: &str| format!("{begin}{command}").chars().take(MAX_LINE).collect::<String>();
+    // A verdict may hold a colon, too.
+    let mut begins = description.match_indices(": ").map(|(at, colon)| &description[..at + colon.len()]);
+    begins.any(|begin| cut(begin).trim() == description.trim())
+}
+
 /// What is less in a file of tests.
 fn less(one: &Weaker) -> String {
     let pair = |(what, before, after): (&str, u32, u32)| format!("{what} {before} → {after}");
@@ -243,7 +252,7 @@ pub fn not_tested(login: &str, why: NotTested<'_>) -> String {
         NotTested::Unnamed => {
             "this is no pull request, so say which branch is meant: `/test-pr \"command\" branch`".to_owned()
         }
-        NotTested::Fork => "the head of this pull request lies in a fork, so people may push to it who may not write here. Leave `--each-push` out, and \
+        NotTested::Fork => "the head of this pull request lies in a fork or on no branch, so people may push to it who may not write here. Leave `--each-push` out, and \
                             ask for each commit. What is run is the newest one at the moment when the bot reads your words, which may be \
                             newer than the one you looked at; the answer names it"
             .to_owned(),
@@ -328,6 +337,31 @@ mod tests {
         }
         texts.push(test_status(7, &run(false), None));
         insta::assert_snapshot!("test_runs", texts.join("\n---\n"));
+    }
+
+    #[test]
+    fn a_status_is_known_by_as_much_of_the_command_as_it_shows() {
+        let base = |exit_code| OnBase { commit: commit('b'), files: 0, within: 1, exit: exit(exit_code, "") };
+        let ran = |on_base| TestResult::Ran {
+            on_branch: exit(Some(0), ""),
+            on_base,
+            weaker: Vec::new(),
+            hosts: Vec::new(),
+        };
+        let results = [ran(None), ran(Some(base(Some(1)))), ran(Some(base(Some(0)))), ran(Some(base(None)))];
+        for command in ["make check".to_owned(), format!("cd a && {}: b", "make check ".repeat(30))] {
+            let of = |command: &str| TestRun { command: command.into(), ..run(true) };
+            let (same, longer, other) = (of(&command), of(&format!("{command} x")), of(&format!("time {command}")));
+            for result in results.iter().map(Some).chain([None]) {
+                let description = test_status(7, &same, result);
+                assert!(is_test_status(&description, &same), "{description}");
+                assert!(is_test_status(description.trim_end(), &same), "{description}");
+                assert!(!is_test_status(&description, &other), "{description}");
+                let is_cut = description.chars().count() == MAX_LINE;
+                assert_eq!(is_test_status(&description, &longer), is_cut, "{description}");
+            }
+        }
+        assert!(!is_test_status(&test_waits(12), &run(true)));
     }
 
     #[test]

@@ -6,6 +6,8 @@
 //! one. Within one life of the router the numbers of its lines decide; for a life without an allocation, the clock. Tests: below,
 //! `tests/trees/way_out.rs`.
 
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -72,17 +74,31 @@ impl SubnetAllocations {
         Ok(())
     }
 
+    /// The tasks that may have had a line among these of a life, at `ts` (Unix milliseconds).
+    pub fn holders(&self, boot: &str, lines: &RangeInclusive<u64>, ts: i64) -> BTreeSet<i64> {
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let after = *lines.start()..*lines.end();
+        let in_these = |(life, last): &(String, u64)| life == boot && after.contains(last);
+        let begun = |allocation: &&SubnetAllocation| allocation.after.as_ref().is_some_and(in_these);
+        let before = all.iter().filter_map(|allocation| self.holder_at(boot, allocation.subnet, *lines.start(), ts));
+        all.iter().filter(begun).map(|allocation| allocation.task).chain(before).collect()
+    }
+
     pub fn holder(&self, boot: &str, entry: &LogEntry) -> Option<i64> {
+        self.holder_at(boot, entry.subnet, entry.seq, entry.ts)
+    }
+
+    fn holder_at(&self, boot: &str, subnet: u32, seq: u64, ts: i64) -> Option<i64> {
         let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let in_life = |allocation: &SubnetAllocation| matches!(&allocation.after, Some((life, _)) if life == boot);
         let newest = all.iter().rposition(in_life);
         let covers = |at: usize, allocation: &SubnetAllocation| match (&allocation.after, newest) {
-            (Some((_, last)), _) if in_life(allocation) => entry.seq > *last,
+            (Some((_, last)), _) if in_life(allocation) => seq > *last,
             // Allocations are stored in order, and so are the router's lives.
             (Some(_), Some(newest)) => at < newest,
-            _ => entry.ts >= allocation.at,
+            _ => ts >= allocation.at,
         };
-        let mut found = all.iter().enumerate().rev().filter(|(_, allocation)| allocation.subnet == entry.subnet);
+        let mut found = all.iter().enumerate().rev().filter(|(_, allocation)| allocation.subnet == subnet);
         found.find(|(at, allocation)| covers(*at, allocation)).map(|(_, allocation)| allocation.task)
     }
 }
@@ -121,6 +137,13 @@ mod tests {
                 [Some(4), Some(1), None]
             );
             assert_eq!(holder("b1", 2, 8, 400), None, "of nobody");
+            // Of several lines, everybody who may have had one.
+            let holders = |boot: &str, lines, ts| allocations.holders(boot, &lines, ts).into_iter().collect::<Vec<_>>();
+            assert_eq!(
+                [holders("b1", 1..=3, 100), holders("b1", 2..=8, 100), holders("b1", 9..=9, 900)],
+                [vec![1], vec![1, 2, 3], vec![2, 3]]
+            );
+            assert_eq!(holders("b3", 1..=9, 250), [2, 3], "by the clock");
         }
     }
 

@@ -1,7 +1,10 @@
 //! The toolchain and test command of a project, and the files that affect tests.
 //!
-//! Owns three pure functions over file names (and a few files' text): toolchain and test command of a project that names none, and whether
-//! a path defines or steers tests (by its folders here, by its name in `risks/`). Must not read a repository itself. Tests: below.
+//! Owns pure functions over file names (and a few files' text): toolchain and test command of a project that names none, and whether a path
+//! defines or steers tests (by its folders here, by its name in `risks/`, by the command that names it). Must not read a repository itself.
+//! Tests: below.
+
+use std::collections::HashSet;
 
 use super::risks::configures_tests;
 
@@ -119,10 +122,39 @@ pub fn steers_tests(path: &str) -> bool {
         return true;
     }
     let stem = name.split('.').next().unwrap_or_default();
-    let marked = stem.starts_with("test_") || stem.ends_with("_test") || stem.ends_with("_tests") || stem == "tests";
+    let begins = ["test_", "test-"].iter().any(|mark| stem.starts_with(mark));
+    let ends = ["_test", "-test", "_tests"].iter().any(|mark| stem.ends_with(mark));
     let dotted = [".test.", ".spec.", ".snap"].iter().any(|mark| name.contains(mark));
     let python = name.starts_with("test") && name.ends_with(".py");
-    marked || dotted || python || configures_tests(path)
+    begins || ends || dotted || python || ["test", "tests"].contains(&stem) || configures_tests(path)
+}
+
+/// Whether a command may run scripts of a `package.json`, by the name of such a tool.
+pub fn runs_scripts(command: &str) -> bool {
+    words(command).any(|word| ["npm", "yarn", "pnpm", "bun"].contains(&word))
+}
+
+/// The scripts of a `package.json` that testing it runs.
+pub fn test_scripts(package: &str) -> Vec<String> {
+    let parsed: serde_json::Value = serde_json::from_str(package).unwrap_or_default();
+    let script = |name: &str| parsed["scripts"][name].as_str().map(str::to_owned);
+    ["pretest", "test", "posttest"].into_iter().filter_map(script).collect()
+}
+
+/// Tells whether one of these commands names a path as a word of its own, seen from the root or from a directory that is named too.
+pub fn named_in(commands: &[String]) -> impl Fn(&str) -> bool {
+    let named: HashSet<&str> = commands.iter().flat_map(|command| words(command)).collect();
+    move |path: &str| {
+        let above = |word: &str| path.strip_suffix(word)?.strip_suffix('/');
+        named.contains(path) || named.iter().any(|word| above(word).is_some_and(|folder| named.contains(folder)))
+    }
+}
+
+/// The words of a command, as paths from where it runs.
+fn words(command: &str) -> impl Iterator<Item = &str> {
+    let apart = |c: char| c.is_whitespace() || "'\"`;&|()<>=,$".contains(c);
+    let words = command.split(apart).map(|word| word.trim_start_matches("./").trim_end_matches('/'));
+    words.filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]
@@ -200,11 +232,50 @@ mod tests {
             "x.spec.ts",
             "Makefile",
             ".cargo/config.toml",
+            "gradlew",
+            "mvnw",
+            ".mvn/jvm.config",
+            "gradle/wrapper/gradle-wrapper.properties",
+            "gradle.properties",
+            "settings.gradle.kts",
+            ".pytest.ini",
+            "pytest.toml",
+            ".pytest.toml",
+            "test.js",
+            "test-sum.mjs",
+            "sum-test.js",
+            "scripts/test.sh",
         ] {
             assert!(steers_tests(yes), "{yes}");
         }
-        for no in ["src/main.rs", "README.md", "latest/attest.rs", "contest.c"] {
+        for no in ["src/main.rs", "README.md", "latest/attest.rs", "contest.c", "latest.js", "scripts/check.sh"] {
             assert!(!steers_tests(no), "{no}");
         }
+    }
+
+    #[test]
+    fn what_a_test_command_names_is_told_by_its_words() {
+        let named = |command: &str, path: &str| named_in(&[command.to_owned()])(path);
+        for (command, path) in [
+            ("sh scripts/check.sh", "scripts/check.sh"),
+            ("./check.sh --all", "check.sh"),
+            ("cd web && './ci/check.sh'", "web/ci/check.sh"),
+            ("make -C web/ -f=check.mk", "web/check.mk"),
+        ] {
+            assert!(named(command, path), "{command}: {path}");
+        }
+        for (command, path) in [
+            ("sh scripts/check.sh", "check.sh"),
+            ("sh scripts/check.sh", "other/scripts/check.sh"),
+            ("sh scripts/check.sh", "scripts"),
+            ("cargo test", "src/test.rs"),
+            ("", ""),
+        ] {
+            assert!(!named(command, path), "{command}: {path}");
+        }
+        let package = r#"{"scripts":{"test":"node run.js","pretest":"sh lint.sh","start":"node app.js"}}"#;
+        assert_eq!(test_scripts(package), ["sh lint.sh", "node run.js"]);
+        assert!(test_scripts("no JSON").is_empty());
+        assert!(runs_scripts("cd web && npm test") && !runs_scripts("sh npm.sh"));
     }
 }

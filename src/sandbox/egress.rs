@@ -2,6 +2,8 @@
 //!
 //! Owns the part of it in the sandbox's record. Tests: `tests/trees/way_out.rs`.
 
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use protocol::router::{LogEntry, Rule};
@@ -53,6 +55,12 @@ impl SandboxEgress {
     /// The task that a line of the router's log belongs to: the one its subnet was allocated to when the line was written.
     pub fn held_by(&self, boot: &str, entry: &LogEntry) -> Option<i64> {
         self.core.subnets.holder(boot, entry)
+    }
+
+    /// The tasks that may have had a line among these of the router's log, by their numbers; for a life of the router without an
+    /// allocation by the time `ts` (Unix milliseconds).
+    pub fn held_between(&self, boot: &str, lines: &RangeInclusive<u64>, ts: i64) -> BTreeSet<i64> {
+        self.core.subnets.holders(boot, lines, ts)
     }
 
     /// Waits until the router was replaced while subnets were open; gives its life and the tasks affected.

@@ -15,6 +15,8 @@ const VERBS: [&str; 16] = [
     "add", "writ", "updat", "chang", "adapt", "adjust", "extend", "rewrit", "remov", "delet", "drop", "migrat",
     "refactor", "improv", "correct", "replac",
 ];
+/// Of files whose name alone, as test runners of JavaScript read it, makes them tests: `test.js`, `test-x.js`, `x-test.js`.
+const SCRIPTS: [&str; 8] = [".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"];
 const ENDINGS: [&str; 7] = ["", "e", "es", "ed", "ing", "s", "ten"];
 /// Adjectives of a test that has to change.
 const WRONG: [&str; 4] = ["wrong", "outdated", "flaky", "obsolete"];
@@ -32,9 +34,11 @@ pub fn is_test(path: &str) -> bool {
         || ["_test", "_tests", "_spec"].iter().any(|end| stem.ends_with(end))
         || stem == "tests";
     let dotted = [".test.", ".spec."].iter().any(|mark| name.contains(mark)) || name.ends_with(".snap");
+    let hyphened = stem == "test" || stem.starts_with("test-") || stem.ends_with("-test");
     folders.split('/').any(|folder| FOLDERS.contains(&folder))
         || marked
         || dotted
+        || (hyphened && SCRIPTS.iter().any(|end| name.ends_with(end)))
         || (name.starts_with("test") && name.ends_with(".py"))
 }
 
@@ -109,6 +113,9 @@ mod tests {
             "x.spec.ts",
             "spec/a_spec.rb",
             "a/__tests__/b.js",
+            "test.js",
+            "test-sum.mjs",
+            "src/sum-test.ts",
         ] {
             assert!(is_test(path), "{path}");
         }

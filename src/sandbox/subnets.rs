@@ -3,7 +3,8 @@
 //! Owns the orders to the router, one at a time, so that new rules never reopen a subnet that a checkpoint has just closed. A subnet counts
 //! as open until the router confirmed that it is closed. Tests: `tests/trees/`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use protocol::router::{LogEntry, Rule};
@@ -88,6 +89,11 @@ impl Subnets {
     /// The task that a line of the router's log belongs to.
     pub fn holder(&self, boot: &str, entry: &LogEntry) -> Option<i64> {
         self.allocations.holder(boot, entry)
+    }
+
+    /// The tasks that may have had a line among these of the router's log.
+    pub fn holders(&self, boot: &str, lines: &RangeInclusive<u64>, ts: i64) -> BTreeSet<i64> {
+        self.allocations.holders(boot, lines, ts)
     }
 
     /// Waits until the router was replaced while subnets were open; gives its life and those subnets.

@@ -47,9 +47,9 @@ pub async fn look_for_weaknesses(
     below: Option<String>,
     from: Option<&Commit>,
 ) -> Result<RuleScan, GitError> {
-    let only = match from {
-        Some(from) => Some(changed(repos, key, from, commit).await?),
-        None => None,
+    let (only, unnamed) = match from {
+        Some(from) => changed(repos, key, from, commit).await.map(|(paths, unnamed)| (Some(paths), unnamed))?,
+        None => (None, 0),
     };
     let which = WhichFiles { below: below.clone(), only, pick: None };
     let end = Instant::now() + LIMITS.time;
@@ -59,7 +59,7 @@ pub async fn look_for_weaknesses(
         findings: read.found.findings,
         more: read.found.more,
         files: read.files,
-        passed_over: read.passed_over,
+        passed_over: read.passed_over + unnamed,
         long_lines: read.found.long_lines,
         cut: read.cut || read.found.cut,
         below,
@@ -90,10 +90,16 @@ fn collect(all: &mut Collected, path: &str, bytes: &[u8], end: Instant) -> bool 
     true
 }
 
-/// The files that a commit adds or changes.
-async fn changed(repos: &Repos, key: &str, from: &Commit, to: &Commit) -> Result<HashSet<String>, GitError> {
-    let changes = repos.changes(key, from, to).await?;
-    Ok(changes.into_iter().filter(|it| it.status != 'D').filter_map(|it| String::from_utf8(it.path).ok()).collect())
+/// The files that a commit adds or changes, and how many more have names that are not UTF-8.
+async fn changed(repos: &Repos, key: &str, from: &Commit, to: &Commit) -> Result<(HashSet<String>, u64), GitError> {
+    let (mut paths, mut unnamed) = (HashSet::new(), 0);
+    for change in repos.changes(key, from, to).await?.into_iter().filter(|it| it.status != 'D') {
+        match String::from_utf8(change.path) {
+            Ok(path) => drop(paths.insert(path)),
+            Err(_) => unnamed += 1,
+        }
+    }
+    Ok((paths, unnamed))
 }
 
 /// Leaves the findings on lines that the second commit adds to the first, as far as there is time to compare.
@@ -181,6 +187,16 @@ mod tests {
         let scan = look_for_weaknesses(&repos, "shop", &head, None, Some(&main)).await.expect("looked through");
         assert_eq!(places(&scan), [("python-eval", "a.py", 3), ("python-os-system", "c.py", 2)]);
         assert!(scan.added_only && scan.files == 2, "{scan:?}");
+    }
+
+    #[tokio::test]
+    async fn a_change_of_a_file_whose_name_is_not_utf_8_is_counted_as_passed_over() {
+        let new = [("\"b\\377.py\"", "eval(word)\n"), ("c.py", "y = 1\n")];
+        let (repos, main, head, _dir) = commits(&[("a.py", "x = 1\n")], &new).await;
+        let scan = look_for_weaknesses(&repos, "shop", &head, None, Some(&main)).await.expect("looked through");
+        assert_eq!((scan.files, scan.passed_over), (1, 1));
+        let whole = look_for_weaknesses(&repos, "shop", &head, None, None).await.expect("looked through");
+        assert_eq!((whole.files, whole.passed_over), (2, 1));
     }
 
     #[tokio::test]

@@ -375,7 +375,7 @@ impl Store {
         self.writer.ask(|answer| queue::Write::Watermark { name, by, at, answer }).await
     }
 
-    /// Stores lines of the router's log for their task.
+    /// Stores lines of the router's log for their task, each with its key and time (Unix milliseconds); one of a stored key replaces that.
     pub async fn keep_egress(&self, task: domain::TaskId, lines: Vec<(i64, i64, String)>) -> Result<(), StoreError> {
         self.writer.ask(|answer| queue::Write::Egress { task, lines, answer }).await
     }

@@ -250,6 +250,18 @@ impl Store {
         self.read(sqlx::query_scalar(sql).bind(task.0).fetch_all(&self.readers())).await
     }
 
+    /// Those of a time after `since` (Unix milliseconds).
+    pub async fn egress_since(&self, task: TaskId, since: i64) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT body FROM egress WHERE task = $1 AND at > $2 ORDER BY seq";
+        self.read(sqlx::query_scalar(sql).bind(task.0).bind(since).fetch_all(&self.readers())).await
+    }
+
+    /// When a task's newest checkpoint was posted, in Unix milliseconds.
+    pub async fn newest_checkpoint_at(&self, task: TaskId) -> Result<Option<i64>, StoreError> {
+        let sql = "SELECT posted_at FROM checkpoints WHERE task = $1 ORDER BY n DESC LIMIT 1";
+        self.read(sqlx::query_scalar(sql).bind(task.0).fetch_optional(&self.readers())).await
+    }
+
     /// Returns once all earlier messages to the writer are done and a row was written after them.
     pub async fn written(&self) -> Result<(), StoreError> {
         self.writer.ask(|answer| queue::Write::Try { answer }).await

@@ -300,7 +300,8 @@ async fn watermark(
 }
 
 async fn egress(connection: &mut AnyConnection, task: TaskId, lines: &[(i64, i64, String)]) -> Result<(), StoreError> {
-    let sql = "INSERT INTO egress (task, seq, at, body) VALUES ($1, $2, $3, $4) ON CONFLICT (task, seq) DO NOTHING";
+    let sql = "INSERT INTO egress (task, seq, at, body) VALUES ($1, $2, $3, $4) \
+               ON CONFLICT (task, seq) DO UPDATE SET at = excluded.at, body = excluded.body";
     for (seq, at, body) in lines {
         sqlx::query(sql).bind(task.0).bind(seq).bind(at).bind(body::storable(body)).execute(&mut *connection).await?;
     }

@@ -6,10 +6,11 @@ use super::hosts::began;
 use super::inline::{left, with_command};
 use super::persons::{bare_key, command_alone, is_earlier};
 use super::read::{Thread, counts_in_part};
+use super::remarks::{RemarksBeside, beside};
 use super::{Threads, words};
 use crate::clock::now;
 use crate::config::process::Repository;
-use crate::forge::{Comment, Issue, Review, ReviewComment, own_remarks, review_hash, text_hash};
+use crate::forge::{Comment, Issue, Review, ReviewComment, ReviewState, own_remarks, review_hash, text_hash};
 use crate::trouble::Trouble;
 use domain::{Access, Commit, Decision, Others, Source, State, Task, TaskKind, Terms, Verb};
 use std::collections::HashMap;
@@ -19,6 +20,15 @@ pub(super) struct FoundDecision {
     pub decision: Decision,
     /// Names of the commands in the inline comments of its review that are not carried out.
     pub left: Vec<String>,
+    /// Its remarks on lines that its verb hands to nobody.
+    pub remarks: RemarksBeside,
+}
+
+impl FoundDecision {
+    /// Of a text that stands on no line.
+    fn alone(decision: Decision) -> Self {
+        FoundDecision { decision, left: Vec::new(), remarks: RemarksBeside::default() }
+    }
 }
 
 /// The forge's number of a text, and what it decides, if anything; or why that could not be read.
@@ -111,7 +121,7 @@ impl Threads {
             let (source, verb) = (Source::Issue(issue.id), words::text(&issue.body, &issue.author.login));
             if is_for_any(&verb, &issue.body) && self.is_open(&source, only).await? {
                 let decision = self.of_issue(entry, issue, as_older(verb), &mut rights).await;
-                found.push((0, decision.map(|decision| Some(FoundDecision { decision, left: Vec::new() }))));
+                found.push((0, decision.map(|decision| Some(FoundDecision::alone(decision)))));
             }
         }
         for comment in thread.comments.iter().filter(|c| self.counts(&c.author)).filter(counts) {
@@ -128,7 +138,7 @@ impl Threads {
                     true => it,
                     false => Decision { verb: as_older(it.verb.clone()), ..it },
                 });
-            found.push((comment.id, decision.map(|decision| Some(FoundDecision { decision, left: Vec::new() }))));
+            found.push((comment.id, decision.map(|decision| Some(FoundDecision::alone(decision)))));
         }
         for reply in &thread.replies {
             let source = super::reply_source(reply);
@@ -343,6 +353,10 @@ impl Threads {
         let Some(mut verb) = verb else { return Ok(None) };
         let own = own_remarks(review, &inline);
         let left = left(&own, &verb);
+        let remarks = match persons {
+            Some(_) => RemarksBeside::default(),
+            None => self.remarks_beside(entry, (review, &own), task, &verb).await?,
+        };
         let earlier = is_earlier(review, task);
         if persons.is_some() && !earlier && left.is_empty() && matches!(verb, Verb::Say { .. }) {
             // Empty where that is known already.
@@ -355,7 +369,7 @@ impl Threads {
         if persons.is_some() {
             verb = command_alone(if earlier { as_older(verb) } else { verb }, &own, who.1);
         }
-        let remarks = match &verb {
+        let judged = match &verb {
             // Holding back does not depend on a remark that gives no command; any other verb may have been another one before an edit.
             Verb::Stop | Verb::Pause => with_command(&own),
             _ => own,
@@ -365,10 +379,25 @@ impl Threads {
             at: review.submitted_at,
             commit: Commit::parse(&review.commit).ok(),
             text_hash: review_hash(review, &inline),
-            edited: self.review_edited(entry, review, &remarks).await?,
+            edited: self.review_edited(entry, review, &judged).await?,
+            only_comments: review.state == ReviewState::Comment,
             ..Decision::new(Source::Review(review.id), review.number, who, verb)
         };
-        Ok(Some(FoundDecision { decision, left }))
+        Ok(Some(FoundDecision { decision, left, remarks }))
+    }
+
+    /// The remarks of a review of the task's own pull request beside this verb.
+    async fn remarks_beside(
+        &self,
+        entry: &Repository,
+        (review, own): (&Review, &[&ReviewComment]),
+        task: &Task,
+        verb: &Verb,
+    ) -> Result<RemarksBeside, Trouble> {
+        let items = beside(verb, (review, own), self.asked_as(task));
+        // Of any other verb the review as a whole is judged.
+        let edited = *verb == Verb::Pause && !items.is_empty() && self.review_edited(entry, review, own).await?;
+        Ok(RemarksBeside { items, edited })
     }
 
     /// As [`Threads::of_comment`], for a reply on a line of the pull request, which counts as an inline comment does.
@@ -392,7 +421,7 @@ impl Threads {
             edited: self.reply_edited(entry, (reply.id, &reply.body), reply.updated_at != reply.created_at).await?,
             ..Decision::new(super::reply_source(reply), reply.id, who, verb)
         };
-        Ok(FoundDecision { decision, left })
+        Ok(FoundDecision { left, ..FoundDecision::alone(decision) })
     }
 
     async fn is_open(&self, source: &Source, only: Option<&[Source]>) -> Result<bool, Trouble> {

@@ -4,6 +4,7 @@ use super::decisions::{FoundDecision, decision_key};
 use super::further::beside_key;
 use super::hosts::is_older;
 use super::read::{Thread, counts_in_part, whole};
+use super::remarks::feed_remarks;
 use super::{Feed, Threads, withdrawn};
 use crate::clock::now;
 use crate::command::OwnNames;
@@ -81,7 +82,7 @@ impl Threads {
         entry: &Repository,
         (id, task): (TaskId, &Task),
         thread: &Thread,
-        FoundDecision { decision, left }: FoundDecision,
+        FoundDecision { decision, left, remarks }: FoundDecision,
         feed: &dyn Feed,
     ) -> Result<(), Trouble> {
         let key = decision_key(&decision.source);
@@ -111,6 +112,7 @@ impl Threads {
         }
         // Before the decision itself, because its key marks the whole text as taken up.
         self.feed_hosts(entry, id, &key, (text, &decision, Some(task)), feed).await?;
+        feed_remarks(id, (&key, number), (&decision, remarks), feed).await?;
         // The text's own key is left for the new attempt, which begins once this task has ended.
         let ends = matches!(decision.verb, Verb::Retry { .. }) && may_now(&decision);
         let apart = decision.verb.is_apart() && may_now(&decision);

@@ -24,6 +24,7 @@ mod own_list;
 mod persons;
 mod pushes;
 mod read;
+mod remarks;
 mod replies;
 pub(crate) mod terms;
 mod test_runs;

@@ -6,9 +6,8 @@ use super::{Feed, Threads};
 use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::{self, NewStatus, PullRequest, RepoRef, Status, StatusState};
-use crate::message::{PushNotTested, push_not_tested, test_off, test_waits};
+use crate::message::{PushNotTested, is_test_status, push_not_tested, test_off, test_waits};
 use crate::store::{Cause, WatchedPull};
-use crate::text::one_line;
 use crate::trouble::Trouble;
 use domain::{Access, Commit, TestRun};
 use std::collections::HashMap;
@@ -87,9 +86,7 @@ impl Threads {
         let (state, description) = (StatusState::Pending, test_waits(self.config.tests.per_hour));
         let (context, target_url) = (seen.run.context().to_owned(), String::new());
         let newest = self.forge.statuses(at, commit.as_str()).await?;
-        // What is said of a command ends with it, as far as there is room.
-        let command: String = one_line(&seen.run.command).chars().take(100).collect();
-        let stands = |it: &Status| it.state == state || it.description.contains(&command);
+        let stands = |it: &Status| it.state == state || is_test_status(&it.description, &seen.run);
         if newest.iter().any(|it| it.context == context && stands(it)) {
             return Ok(());
         }

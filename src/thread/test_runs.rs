@@ -136,9 +136,11 @@ fn of_fork(verb: &Verb, pull: &PullRequest) -> Option<TestRun> {
     })
 }
 
-/// Whether a pull request's head lies in another repository, or in one that is gone.
+/// Whether a pull request's head lies in another repository, or in one that is gone; or on no branch, where it was pushed for review
+/// (AGit), which takes no right to write.
 fn is_of_fork(pull: &PullRequest, at: &RepoRef) -> bool {
-    !pull.head_repo.as_deref().is_some_and(|repo| repo.eq_ignore_ascii_case(&at.to_string()))
+    let here = pull.head_repo.as_deref().is_some_and(|repo| repo.eq_ignore_ascii_case(&at.to_string()));
+    !here || pull.head_ref.starts_with("refs/pull/")
 }
 
 /// The branch to test and its base: the pull request's unless another branch is named.
@@ -191,6 +193,22 @@ mod tests {
     }
 
     #[test]
+    fn a_head_on_no_branch_is_run_as_a_forks_is() {
+        let on_no_branch = PullRequest { head_ref: "refs/pull/4/head".into(), ..pull(Some("lab/shop")) };
+        assert!(is_of_fork(&on_no_branch, &RepoRef::new("lab", "shop")));
+        let verb = |each_push| Verb::Test {
+            command: "make check".into(),
+            setup: None,
+            branch: None,
+            bug: false,
+            each_push,
+        };
+        let run = of_fork(&verb(false), &on_no_branch).expect("run once");
+        assert_eq!((run.branch.as_str(), run.commit.as_str()), ("pull/4/head", on_no_branch.head_sha.as_str()));
+        assert_eq!(of_fork(&verb(true), &on_no_branch), None);
+    }
+
+    #[test]
     fn a_pull_requests_head_is_meant_unless_it_lies_in_a_fork() {
         let own = pull(Some("Lab/shop"));
         assert_eq!(of(None, Some(&own)), Ok("mend to stable".to_owned()));
@@ -201,6 +219,9 @@ mod tests {
             assert_eq!(of(None, Some(&fork)), Err(NotTested::Fork));
             assert_eq!(of(Some("mend"), Some(&fork)), Ok("mend to main".to_owned()), "this repository's own");
         }
+        let on_no_branch = PullRequest { head_ref: "refs/pull/4/head".into(), ..pull(Some("lab/shop")) };
+        assert_eq!(of(None, Some(&on_no_branch)), Err(NotTested::Fork));
+        assert_eq!(of(Some("mend"), Some(&on_no_branch)), Ok("mend to main".to_owned()));
         assert_eq!(of(None, None), Err(NotTested::Unnamed));
         assert_eq!(of(Some("mend"), None), Ok("mend to main".to_owned()));
     }

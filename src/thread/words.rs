@@ -161,7 +161,7 @@ pub(crate) fn review_of_a_persons(given: &Review, inline: &[ReviewComment], bot:
 }
 
 /// The question of a review that holds nothing but questions to the bot by its name, in its text and on lines.
-fn by_name_alone(review: &Review, own: &[&ReviewComment], bot: &str) -> Option<Verb> {
+pub(super) fn by_name_alone(review: &Review, own: &[&ReviewComment], bot: &str) -> Option<Verb> {
     let body = (!review.body.trim().is_empty()).then(|| only_asks(&review.body, bot));
     let on_lines = own.iter().map(|note| Some(inline::asked(note, &only_asks(&note.body, bot)?)));
     let all: Option<Vec<String>> = body.into_iter().chain(on_lines).collect();

@@ -158,7 +158,7 @@ async fn a_checkpoint_in_which_much_was_sent_is_never_approved_in_advance() {
     };
     let other = world.by_hand().await;
     for (seq, body) in [line(1, "a.up.example", 3000), line(2, "b.up.example", 200)] {
-        let sql = "INSERT INTO egress (task, seq, at, body) VALUES ($1, $2, 1, $3)";
+        let sql = "INSERT INTO egress (task, seq, at, body) VALUES ($1, $2, 9223372036854775807, $3)";
         sqlx::query(sql).bind(task.id.0).bind(seq).bind(body).execute(&other).await.expect("kept");
     }
     let pull = task.pull.expect("a pull request");

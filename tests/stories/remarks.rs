@@ -203,6 +203,29 @@ call = [{ name = "done", arguments = { summary = "newer() compares the parsed nu
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_remark_on_a_line_of_a_review_that_approves_reaches_the_agent() {
+    let more = r#"
+[[turn]]
+expects = ["approved", "r1: `semver.py`, line 6", "use a tuple", "r2: `semver.py`, line 2"]
+call = [{ name = "done", arguments = { summary = "newer() compares the parsed numbers." } }]
+"#;
+    let world = World::new(&script(more)).await;
+    let task = at_review(&world).await;
+    let pull = task.pull.expect("a pull request");
+    let commit = task.checkpoint().and_then(|c| c.commit.clone()).expect("a commit");
+    world.alice().remark(REPO, pull, commit.as_str(), "/approve", &NOTES[..2]).expect("posted");
+    let task = world.until_state("final-review").await;
+    assert_eq!(task.numbered.open_names(), "r1, r2");
+    let last = world.until_said(pull, "### Final review").await;
+    assert!(last.contains("⚠️ **2 remarks are open**: r1, r2."), "{last}");
+    // Of a question beside them nobody would know that they are there.
+    let commit = task.checkpoint().and_then(|c| c.commit.clone()).expect("a commit");
+    world.alice().remark(REPO, pull, commit.as_str(), "/status", &NOTES[2..]).expect("posted");
+    let task = world.until("the third", |task| task.numbered.open().count() == 3).await;
+    assert_eq!(task.state.name(), "final-review");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_second_review_of_the_same_person_withdraws_nothing() {
     let more = r#"
 [[turn]]

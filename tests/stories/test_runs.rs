@@ -317,7 +317,7 @@ async fn a_forks_pull_request_is_run_at_its_head_for_those_who_may_and_not_at_ea
     world.bob().comment(REPO, pull, "/test-pr \"true\"").expect("said");
     world.until_said(pull, "`bob`: `/test-pr` is for").await;
     say(&world, pull, "/test-pr \"true\" --each-push");
-    world.until_said(pull, "lies in a fork, so people may push to it who may not write here").await;
+    world.until_said(pull, "lies in a fork or on no branch, so people may push to it who may not write here").await;
     assert!(world.store().test_run(1).await.expect("read").is_none());
     say(&world, pull, &format!("/test-pr \"{COMMAND}\""));
     let said = world.until_said(pull, "**passes**").await;

@@ -358,7 +358,7 @@ impl Broker for LocalBroker {
     async fn pause(&self, name: &str) -> Result<()> {
         self.faults.pauses.fetch_add(1, Ordering::SeqCst);
         if self.faults.no_pause.load(Ordering::SeqCst) {
-            return Err(Problem::unavailable("the engine does not pause just now"));
+            return Err(Problem::new(ProblemKind::Engine, "the engine does not pause just now"));
         }
         self.with(name, |local| match local.state {
             ContainerState::Paused => Ok(()),

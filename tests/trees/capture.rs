@@ -120,6 +120,28 @@ async fn a_broken_or_missing_git_directory_does_not_matter() {
 }
 
 #[tokio::test]
+async fn a_base_with_many_links_is_no_obstacle_and_each_change_of_one_is_judged() {
+    let mut world = World::new().await;
+    for n in 0..2_001 {
+        std::os::unix::fs::symlink("README.md", world.upstream().join(format!("link{n}"))).unwrap();
+    }
+    world.base = crate::world::commit(&world.upstream(), &[], "links");
+    world.repos.fetch(KEY, &crate::world::url(&world.upstream()), None).await.unwrap();
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
+    world.bash(1, "mkdir -p a/b/c/e && touch new.txt a/b/c/e/x && ln -s a/b/c/e d && ln -s d/../../../x out").await;
+    let (first, files, _) = committed(&world, 1, &world.base).await;
+    assert_eq!(files.len(), 4, "{files:?}");
+    world.sandboxes.of_tasks.open(1).await.unwrap();
+    world.bash(1, "rm d && mkdir d && echo x > d/file").await;
+    let why = reasons(&world, 2, &first).await;
+    assert!(why.contains("the link `out` → `d/../../../x` leads out of the repository"), "{why}");
+    world.sandboxes.of_tasks.open(1).await.unwrap();
+    world.bash(1, "rm out && python3 -c \"import os; [os.symlink('new.txt', f'm{n}') for n in range(2001)]\"").await;
+    let why = reasons(&world, 2, &first).await;
+    assert!(why.contains("adds or changes 2001 symbolic links; at most 2000"), "{why}");
+}
+
+#[tokio::test]
 async fn refusals_are_sentences_and_the_task_goes_on() {
     let world = World::with(crate::world::FILES, |s| s.policy.object_bytes = 1 << 20).await;
     world.sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
@@ -199,6 +221,23 @@ async fn a_pipe_in_place_of_a_file_that_git_reads_is_named_at_once() {
         world.sandboxes.of_tasks.open(1).await.unwrap();
         world.bash(1, "rm -rf sub x y").await;
     }
+}
+
+#[tokio::test]
+async fn links_with_paths_without_end_in_a_repository_within_the_tree_are_refused() {
+    let world = World::new().await;
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
+    world.sandboxes.of_tasks.open(1).await.unwrap();
+    // Each level leads to the next one twice.
+    let made = "git init -q sub && cd sub/.git && mkdir d0 && for n in $(seq 30); do \
+                mkdir d$n && ln -s ../d$n d$((n - 1))/one && ln -s ../d$n d$((n - 1))/two || exit; done";
+    let done = world.bash(1, made).await;
+    assert_eq!(done.outcome.status, Status::Ok, "{}", done.outcome.text);
+    let why = reasons(&world, 1, &world.base).await;
+    assert!(why.contains("did not end within") && why.contains("`.git` below the root"), "{why}");
+    world.sandboxes.of_tasks.open(1).await.unwrap();
+    world.bash(1, "rm -rf sub && echo x >> sum.py").await;
+    committed(&world, 1, &world.base).await;
 }
 
 #[tokio::test]

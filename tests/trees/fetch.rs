@@ -8,7 +8,7 @@ use caisson::fetch::{ApprovalState, Approved, ApprovedSource, Brought, FetchRequ
 use caisson::git::Branch;
 use domain::{Commit, UpstreamChecks, Verdict, VerdictKind};
 
-use crate::world::{FILES, commit, git, git_in, head, project, url, write};
+use crate::world::{FILES, commit, git, git_command, git_in, head, project, url, write};
 
 const BRANCH: &str = "agent/7-fix";
 
@@ -16,6 +16,8 @@ const BRANCH: &str = "agent/7-fix";
 pub struct Home {
     pub dir: tempfile::TempDir,
     pub offer: Offer,
+    /// What other repositories have of the same branch.
+    pub others: Vec<Offer>,
     pub standing: ApprovalState,
     pub delivered: Mutex<Vec<Commit>>,
     /// What it was told of the upstream's CI.
@@ -24,8 +26,10 @@ pub struct Home {
 
 #[async_trait]
 impl ApprovedSource for Home {
-    async fn offer(&self, branch: &Branch) -> Result<Option<Offer>, String> {
-        Ok((*branch == self.offer.branch).then(|| self.offer.clone()))
+    async fn offers(&self, branch: &Branch, repository: Option<&str>) -> Result<Vec<Offer>, String> {
+        let all = std::iter::once(&self.offer).chain(&self.others);
+        let meant = |it: &&Offer| it.branch == *branch && repository.is_none_or(|key| key == it.repository);
+        Ok(all.filter(meant).cloned().collect())
     }
 
     async fn standing(&self, _offer: &Offer) -> Result<ApprovalState, String> {
@@ -74,6 +78,7 @@ impl Home {
         let tip = head(&forge);
         let offer = Offer {
             task: 7,
+            repository: "shop".to_owned(),
             title: "Fix the sum".to_owned(),
             branch: Branch::parse(BRANCH).unwrap(),
             url: url(&forge),
@@ -88,6 +93,7 @@ impl Home {
         Self {
             dir,
             offer,
+            others: Vec::new(),
             standing: ApprovalState::Stands { by: "alice".to_owned() },
             delivered: Mutex::default(),
             told: Mutex::default(),
@@ -268,6 +274,52 @@ async fn another_base_is_merged_or_refused() {
     git(&clone, &["checkout", "--quiet", "--orphan", "squashed"]);
     commit(&clone, &[("more.txt", "x\n")], "squashed");
     assert!(squashed.brought(&squashed.request()).await.merged);
+}
+
+#[tokio::test]
+async fn of_two_repositories_with_the_branch_the_one_of_the_clone_is_taken() {
+    let other = Home::with(|dir| {
+        git(dir, &["checkout", "--quiet", "--orphan", "unrelated"]);
+        commit(dir, &[("secret.txt", "of another repository\n")], "its base");
+    });
+    let forge = other.dir.path().join("forge");
+    let base = head(&forge);
+    commit(&forge, &[("secret.txt", "its work\n")], "its work");
+    let tip = head(&forge);
+    let approved = Some(Approved { commit: tip.clone(), by: "alice".to_owned() });
+    let foreign = Offer { repository: "attic".to_owned(), task: 8, base, newest: tip, approved, ..other.offer.clone() };
+
+    let mut home = Home::new(&fixed());
+    home.others.push(foreign.clone());
+    let refusal = home.refused(&home.request()).await;
+    assert_eq!(refusal.reasons, ["shop", "attic"]);
+    assert!(refusal.hint.contains("--repository KEY"), "{refusal:?}");
+    let named = |key: &str| FetchRequest { repository: Some(key.to_owned()), ..home.request() };
+    assert!(home.refused(&named("shed")).await.what.ends_with("in the repository shed"));
+    assert_eq!(home.brought(&named("shop")).await.task, 7);
+
+    // The only one that has the branch, and the clone is of another repository.
+    let mut home = Home::new(&fixed());
+    home.offer = foreign;
+    let as_branch = FetchRequest { as_branch: true, ..home.request() };
+    for request in [home.request(), as_branch] {
+        let refusal = home.refused(&request).await;
+        assert!(refusal.what.contains("no history in common with attic"), "{refusal:?}");
+    }
+    let look = git_command(&home.clone_dir()).args(["cat-file", "-e", home.offer.base.as_str()]).status();
+    assert!(!look.unwrap().success(), "nothing of the other repository came in");
+}
+
+#[tokio::test]
+async fn a_clone_that_was_cut_from_its_history_is_taken_where_its_repository_is_named() {
+    let home = Home::new(&fixed());
+    let clone = home.clone_dir();
+    std::fs::remove_dir_all(clone.join(".git")).unwrap();
+    git(&clone, &["init", "--quiet", "-b", "main"]);
+    commit(&clone, &[("more.txt", "x\n")], "everything at once");
+    assert!(home.refused(&home.request()).await.hint.ends_with("--repository shop"));
+    let named = FetchRequest { repository: Some("shop".to_owned()), ..home.request() };
+    assert!(home.brought(&named).await.merged);
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! A lost sandbox reports how it was lost until it is made anew, also to a bot that was restarted meanwhile.
 
+use std::sync::atomic::Ordering;
+
 use caisson::sandbox::broker::Broker as _;
 use caisson::sandbox::{SandboxError, Sandboxes, Settings};
 use domain::{Action, Loss};
@@ -75,6 +77,20 @@ async fn a_router_that_is_replaced_names_the_tasks_with_an_open_way() {
     world.sandboxes.of_tasks.rest(2).await.expect("resting");
     world.doors.replace_router();
     assert_eq!(world.sandboxes.egress.router_replaced().await.1, [1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_freeze_that_failed_is_no_freeze_and_what_does_not_run_needs_none() {
+    let world = World::new().await;
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.expect("prepared");
+    world.broker.faults.no_pause.store(true, Ordering::SeqCst);
+    let rested = world.sandboxes.of_tasks.rest(1).await;
+    assert!(matches!(rested, Err(SandboxError::Unavailable(_))), "{rested:?}");
+    world.broker.faults.no_pause.store(false, Ordering::SeqCst);
+    world.broker.end(CONTAINER, End::Itself);
+    world.sandboxes.of_tasks.rest(1).await.expect("it does not run");
+    world.broker.remove(CONTAINER).await.expect("removed");
+    world.sandboxes.of_tasks.rest(1).await.expect("it is gone");
 }
 
 #[tokio::test(flavor = "multi_thread")]

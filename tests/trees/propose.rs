@@ -37,6 +37,7 @@ impl Upstream {
         home.offer.title = "Fix the sum @everybody #1 <b>".to_owned();
         home.offer.upstream = Some(Source {
             address: RemoteUrl::parse(&address).unwrap(),
+            id: 7,
             github: config.github_of(&address),
             branch: "main".to_owned(),
             issue: None,
@@ -127,6 +128,48 @@ async fn a_commit_that_the_upstream_lacks_below_the_work_does_not_go_there_with_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_means_another_repository_gets_nothing_and_a_new_name_is_followed() {
+    let upstream = Upstream::start().await;
+    let (home, request) = upstream.home();
+    upstream.api.replace("lab/shop", 9);
+    let refusal = home.refused(&request).await;
+    assert!(refusal.what.contains("lab/shop is another repository on GitHub now (number 9, and 7"), "{refusal:?}");
+    assert!(refusal.hint.ends_with("caisson repo add lab/shop --name shop --moved"), "{refusal:?}");
+    assert!(upstream.branch().is_empty() && upstream.api.pulls().is_empty(), "nothing was pushed");
+
+    let upstream = Upstream::start().await;
+    let (mut home, request) = upstream.home();
+    let before = format!("{}/old/shop.git", upstream.server.url());
+    home.offer.upstream.as_mut().unwrap().address = RemoteUrl::parse(&before).unwrap();
+    let pull = home.brought(&request).await.pull.expect("a pull request");
+    assert_eq!(pull.url, format!("{}/lab/shop/pull/1", upstream.server.url()));
+    assert!(!upstream.branch().is_empty());
+    assert_eq!(upstream.api.pulls()[0]["head"], "lab:agent/7-fix");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shallow_clone_is_named_as_one_and_the_whole_one_is_taken() {
+    let upstream = Upstream::start().await;
+    let (home, request) = upstream.home();
+    let (forge, clone) = (home.dir.path().join("forge"), home.clone_dir());
+    git(&forge, &["checkout", "-q", "main"]);
+    commit(&forge, &[("more.txt", "behind the base\n")], "further");
+    git(&clone, &["pull", "-q"]);
+    upstream.push(&home, "HEAD:refs/heads/main");
+    std::fs::remove_dir_all(&clone).unwrap();
+    let whole = format!("file://{}", forge.display());
+    git(home.dir.path(), &["clone", "-q", "--depth", "1", "--branch", "main", &whole, "clone"]);
+    let named = FetchRequest { repository: Some("shop".to_owned()), ..request.clone() };
+    for (request, why) in [(&request, "no history in common"), (&named, "which is not on main of")] {
+        let refusal = home.refused(request).await;
+        assert!(refusal.what.contains("is shallow") && refusal.reasons[0].contains(why), "{refusal:?}");
+        assert_eq!(refusal.hint, "git fetch --unshallow, and repeat");
+    }
+    git(&clone, &["fetch", "-q", "--unshallow"]);
+    assert!(home.brought(&request).await.pull.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_approval_that_was_withdrawn_is_not_told_as_one() {
     let upstream = Upstream::start().await;
     let (mut home, request) = upstream.home();
@@ -176,6 +219,7 @@ async fn what_cannot_be_proposed_is_refused_with_what_to_do() {
     let address = "http://git.example/lab/shop.git";
     home.offer.upstream = Some(Source {
         address: RemoteUrl::parse(address).unwrap(),
+        id: 7,
         github: open.github_of(address),
         branch: "main".to_owned(),
         issue: None,

@@ -75,8 +75,7 @@ async fn in_containers_tests_that_end_their_own_sandbox_have_failed() {
             let sandboxes =
                 Sandboxes::new(Arc::new(broker), None, world.repos.clone(), settings, 1).expect("sandboxes");
             let head = changed(&world, &[("end", "x\n")]).await;
-            let limits =
-                ContainerLimits { memory_bytes: 512 << 20, tmp_bytes: 32 << 20, ..ContainerLimits::default() };
+            let limits = ContainerLimits { memory_bytes: 512 << 20, tmp_bytes: 32 << 20, ..ContainerLimits::default() };
             let checks = world.checks(&head, Some("test ! -e end || { kill -TERM 1; sleep 60; }"));
             let spec = VerifySpec { image: IMAGE.to_owned(), limits, wall_ms: 30_000, ..checks };
             ended_itself(&sandboxes.verification.verify(&spec).await.expect("a verdict"));
@@ -114,6 +113,24 @@ async fn tests_that_were_changed_are_told_apart_from_sources_that_were_mended() 
     let verdict = verify(&world, &mended, Some("python3 -m unittest test_sum && test ! -e test_more.py"), 60_000).await;
     assert_eq!(verdict.exit_code, Some(1), "the branch has a test more");
     assert_eq!(verdict.base_tests, BaseTests::Ran { exit_code: Some(0) }, "which the base has not");
+}
+
+#[tokio::test]
+async fn a_script_that_the_test_command_names_runs_as_the_base_has_it_too() {
+    let package = "{\"scripts\": {\"test\": \"sh ci/run.sh\"}}\n";
+    for (command, files) in [
+        ("sh ci/run.sh", vec![("ci/run.sh", "false\n")]),
+        // What stands in for npm, whose scripts are named by the base's file.
+        ("npm() { sh \"ci/$1.sh\"; }; npm run", vec![("ci/run.sh", "false\n"), ("package.json", package)]),
+    ] {
+        let world = World::with(&[("README.md", "x\n")], |_| {}).await;
+        let base = changed(&world, &files).await;
+        let head = changed(&world, &[("ci/run.sh", "true\n")]).await;
+        let spec = VerifySpec { base, ..world.checks(&head, Some(command)) };
+        let verdict = world.sandboxes.verification.verify(&spec).await.unwrap();
+        assert_eq!((verdict.kind, verdict.exit_code), (VerdictKind::Passed, Some(0)));
+        assert_eq!(verdict.base_tests, BaseTests::Ran { exit_code: Some(1) }, "{command}");
+    }
 }
 
 #[tokio::test]

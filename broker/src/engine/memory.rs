@@ -34,6 +34,8 @@ struct State {
     volumes: BTreeMap<String, (Labels, Vec<u8>)>,
     /// By name.
     networks: BTreeMap<String, Network>,
+    /// The machine's table, while it is loaded.
+    table: Option<String>,
 }
 
 /// Point of a call's failure.
@@ -100,13 +102,14 @@ impl MemoryEngine {
         self.cut.is_some_and(|(at, _)| self.state().calls > at)
     }
 
-    /// Names and kinds of all containers, volumes and networks.
+    /// Names and kinds of all containers, volumes and networks, and the machine's table.
     pub fn all(&self) -> Vec<String> {
         let state = self.state();
         let containers = state.containers.values().map(|it| format!("container {} {}", it.name, it.status));
         let volumes = state.volumes.keys().map(|name| format!("volume {name}"));
         let networks = state.networks.keys().map(|name| format!("network {name}"));
-        let mut all: Vec<String> = containers.chain(volumes).chain(networks).collect();
+        let table = state.table.iter().map(|name| format!("table {name}"));
+        let mut all: Vec<String> = containers.chain(volumes).chain(networks).chain(table).collect();
         all.sort();
         all
     }
@@ -223,7 +226,17 @@ impl Engine for MemoryEngine {
     }
 
     async fn start(&self, id: &str) -> Result<(), Problem> {
-        self.call(|state| state.set(id, ContainerStateStatusEnum::RUNNING))
+        self.call(|state| {
+            state.set(id, ContainerStateStatusEnum::RUNNING)?;
+            // What the router's program does to the machine: `host fence TABLE …`, `host unfence TABLE`.
+            let words = state.one(id)?.body.entrypoint.clone().unwrap_or_default();
+            match words.get(1..).unwrap_or_default() {
+                [host, word, table, ..] if host == "host" && word == "fence" => state.table = Some(table.clone()),
+                [host, word, ..] if host == "host" && word == "unfence" => state.table = None,
+                _ => {}
+            }
+            Ok(())
+        })
     }
 
     async fn stop(&self, id: &str) -> Result<(), Problem> {

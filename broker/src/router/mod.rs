@@ -47,7 +47,7 @@ pub trait WayOut: Send + Sync {
     async fn table_image(&self) -> Result<Option<String>, Problem>;
     /// Removes router, firewall and holder, and gives the removed names.
     async fn remove(&self) -> Result<Vec<String>, Problem>;
-    /// Removes networks without containers, and with the last of them the table, using `image`.
+    /// Removes networks without containers, and after the last subnet the table, using `image`.
     async fn remove_networks(&self, image: Option<&str>) -> Result<Vec<String>, Problem>;
     /// Removes parts and networks without a holder, and gives the removed names.
     async fn sweep(&self, image: Option<&str>) -> Result<Vec<String>, Problem>;

@@ -49,18 +49,19 @@ impl Networks {
         Ok(places)
     }
 
-    /// Removes those without containers; gives their names, and whether there were any and all were removed.
-    pub async fn remove(&self) -> Result<(Vec<String>, bool), Problem> {
-        let mut removed = Vec::new();
-        let standing = self.own().await?;
-        let all = standing.len();
-        for (name, network) in standing {
+    /// Removes those of one kind without containers; gives the names of the removed ones, and whether none is left.
+    pub async fn remove(&self, kind: ResourceKind) -> Result<(Vec<String>, bool), Problem> {
+        let (mut removed, mut all) = (Vec::new(), true);
+        for (name, network) in self.own().await? {
+            if !self.core.names.owns(network.labels.as_ref(), kind) {
+                continue;
+            }
             if went(self.core.engine.remove_network(network.id.as_deref().unwrap_or(&name)).await)? {
                 removed.push(name);
+            } else {
+                all = false;
             }
         }
-        removed.sort();
-        let whole = all > 0 && removed.len() == all;
-        Ok((removed, whole))
+        Ok((removed, all))
     }
 }

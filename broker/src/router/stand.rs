@@ -10,8 +10,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bollard::models::{ContainerCreateBody, ContainerInspectResponse};
 use protocol::broker::{Problem, ProblemKind, RUNNER, RouterInfo, RouterSpec, Subnet};
-use protocol::host::Network;
-use protocol::router::{Bogons, Net};
+use protocol::router::Net;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::host::Host;
@@ -58,7 +57,7 @@ impl WayOut for Router {
         let _alone = self.lock.clone().lock_owned().await;
         let image = self.images.router_image(&spec.image).await?;
         let host = self.host.look(&image).await?;
-        private.extend(public_of(&host));
+        private.extend(host.public());
         let layout =
             pool::layout(self.core.engine.as_ref(), &self.networks, spec.pool.as_deref(), &host.routes).await?;
         let places = self.networks.ensure(&layout, spec.subnets).await?;
@@ -181,11 +180,18 @@ impl WayOut for Router {
     }
 
     async fn remove_networks(&self, image: Option<&str>) -> Result<Vec<String>, Problem> {
-        let (mut removed, all) = self.networks.remove().await?;
-        match image {
-            Some(image) if all => removed.push(self.host.unfence(image).await?),
-            _ => {}
+        let (mut removed, all) = self.networks.remove(ResourceKind::Subnet).await?;
+        // The outer network goes after the table: as long as it stands, whoever goes on after a failure removes the table too.
+        let stands = self.networks.own().await?.contains_key(&self.core.names.outer());
+        let mut table = None;
+        if all && (stands || !removed.is_empty()) {
+            if let Some(image) = image {
+                table = Some(self.host.unfence(image).await?);
+            }
+            removed.extend(self.networks.remove(ResourceKind::Outer).await?.0);
         }
+        removed.sort();
+        removed.extend(table);
         Ok(removed)
     }
 
@@ -316,13 +322,6 @@ impl Router {
     }
 }
 
-/// Public addresses of this machine, which the firewall refuses too. (All others are private or special, and change with an engine's
-/// networks.)
-fn public_of(host: &Network) -> impl Iterator<Item = Net> {
-    let special = Bogons::new(&[], &[]);
-    host.own().filter(move |net| !special.refuses(net.addr))
-}
-
 fn nets(texts: &[String]) -> Result<Vec<Net>, Problem> {
     texts.iter().map(|text| text.parse::<Net>().map_err(|error| Problem::refused(error.to_string()))).collect()
 }
@@ -350,16 +349,4 @@ fn ended(what: &str, found: &ContainerInspectResponse) -> Problem {
     let text =
         format!("the router's {what} ended at once with exit code {code}; is the router's image one of this release?");
     Problem::new(ProblemKind::Engine, text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_this_machines_addresses_the_firewall_is_told_the_public_ones() {
-        let addresses = ["10.0.0.5", "172.17.0.1", "8.8.4.4", "fd00::1"].map(|text| text.parse().unwrap()).to_vec();
-        let host = Network { addresses, ..Network::default() };
-        assert_eq!(public_of(&host).map(|net| net.to_string()).collect::<Vec<_>>(), ["8.8.4.4/32"]);
-    }
 }

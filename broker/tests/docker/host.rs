@@ -162,7 +162,8 @@ async fn the_table_is_one_of_its_own_and_goes_with_the_last_subnet() {
             let bridge = format!("br-{}", &network[..12]);
             assert!(own.contains(&format!("iifname \"{bridge}\" drop")), "{own}");
             assert!(own.contains(&format!("iifname \"{bridge}\" oifname != \"{bridge}\" drop")), "{own}");
-            assert_eq!(own.matches("iifname").count(), 2, "subnets alone, once however often it is loaded: {own}");
+            assert!(own.contains(&format!("iifname \"{bridge}\" notrack")), "{own}");
+            assert_eq!(own.matches("iifname").count(), 3, "subnets alone, once however often it is loaded: {own}");
             let rules = nft(&lab, &["list", "ruleset"]);
             assert!(rules.contains("DOCKER") && tables().contains(&foreign.0), "nobody else's is touched: {rules}");
 

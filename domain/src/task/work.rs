@@ -84,7 +84,7 @@ impl Task {
         match event {
             Event::CallAnswered { index, malformed, .. } => {
                 self.waiting.retain(|(i, _)| i != index);
-                self.malformed = if *malformed { self.malformed + 1 } else { self.malformed };
+                self.malformed += u8::from(*malformed);
             }
             // Actions that requests now leave out may be recalled again.
             Event::Compacted { .. } => self.recalls = 0,
@@ -102,10 +102,9 @@ impl Task {
             }
             Event::Nudged { .. } => self.malformed += 1,
             Event::ActionStarted { number, index, .. } => {
-                let changes =
-                    self.waiting.iter().any(|(at, request)| at == index && request.call.may_change_the_tree());
-                let taken = self.waiting.iter().find(|(at, _)| at == index);
-                self.action = taken.and_then(|(_, request)| request.call.action().cloned());
+                let taken = self.waiting.iter().find(|(at, _)| at == index).map(|(_, request)| &request.call);
+                let changes = taken.is_some_and(Call::may_change_the_tree);
+                self.action = taken.and_then(Call::action).cloned();
                 self.waiting.retain(|(i, _)| i != index);
                 self.running = Some(*number);
                 self.actions = *number;
@@ -124,8 +123,7 @@ impl Task {
             }
             // A new conversation gets its own chance to call.
             Event::AnotherWay { .. } => {
-                self.other_ways = self.other_ways.saturating_add(1);
-                (self.malformed, self.noted) = (0, 0);
+                (self.other_ways, self.malformed, self.noted) = (self.other_ways.saturating_add(1), 0, 0);
             }
             Event::ConversationRestarted => self.restarted = true,
             Event::PlanUpdated { plan, steps, by } => {

@@ -267,7 +267,12 @@ fn approves(draft: &Draft, decision: &Decision, at: &Checkpoint) -> Result<(), (
     }
     if let Some(commit) = &at.commit {
         about_commit(draft, decision, commit, named.as_deref())?;
-        if at.last && named.is_none() && !matches!(decision.source, Source::Review(_)) {
+        // Whoever takes the commit reads the approval again: a review counts there only by its state.
+        let names_it = match decision.source {
+            Source::Review(_) => !decision.only_comments,
+            Source::Issue(_) | Source::Comment(_) | Source::Change(_) | Source::Reply { .. } => named.is_some(),
+        };
+        if at.last && !names_it {
             let notice = Notice::NameTheCommit { login: login.clone(), commit: commit.clone() };
             return Err(("the final approval names its commit".to_owned(), notice));
         }

@@ -233,6 +233,27 @@ fn the_final_approval_names_its_commit() {
 }
 
 #[test]
+fn a_final_approval_in_a_review_that_only_comments_is_refused() {
+    let in_a_comment = |number| Decision { only_comments: true, ..approval(number) };
+    let whole = Verb::Approve { checkpoint: None, commit: Some(ONE.into()), next: 0 };
+    let mut walk = Walk::at_final();
+    for decision in [in_a_comment(101), Decision { verb: whole, ..in_a_comment(102) }] {
+        walk.decide(decision);
+        assert!(matches!(walk.notice(), Some(Notice::NameTheCommit { .. })), "{:?}", walk.last);
+    }
+    // Nor does one count beside that of another person.
+    let of_another = Decision { poster: person(8), ..in_a_comment(103) };
+    let others = Others { needed: 1, approvals: vec![of_another] };
+    walk.decide(Decision { others: Some(Box::new(others)), ..approval(104) });
+    assert!(matches!(walk.notice(), Some(Notice::OthersAwaited { left: 1, .. })), "{:?}", walk.last);
+    walk.decide(approval(105));
+    assert_eq!(walk.task.state.name(), "approved");
+    let mut earlier = Walk::at_checkpoint();
+    earlier.decide(in_a_comment(101));
+    assert_eq!(earlier.task.state.name(), "running", "an earlier checkpoint is nobody's to fetch");
+}
+
+#[test]
 fn a_failed_verification_goes_back_twice_then_to_a_person() {
     let mut walk = Walk::running(TaskKind::Fix);
     for n in 1..=3 {

@@ -1,5 +1,5 @@
 //! The bot's one table in this machine's packet filter: traffic from a subnet's bridge reaches no program of this machine, and is not
-//! forwarded to another network.
+//! forwarded to another network; nor does it fill the machine's table of connections.
 //!
 //! A separate table: what others accept is still dropped here, and nobody else's rules are read or changed. It is replaced as a whole in
 //! one transaction, so that it can be reloaded without a gap. Tests: below, and
@@ -48,19 +48,21 @@ fn emptied(table: &str) -> Result<String> {
 
 fn rules(table: &str, bridges: &[String]) -> Result<String> {
     let mut text = emptied(table)?;
-    let (mut input, mut forward) = (String::new(), String::new());
+    let (mut untracked, mut input, mut forward) = (String::new(), String::new(), String::new());
     for bridge in bridges {
         // IFNAMSIZ, with its terminating zero (linux/if.h).
         if !plain(bridge, 15) {
             bail!("{bridge:?} is no name of a bridge");
         }
+        // Where the kernel filters bridges, each new address within a subnet would take an entry of the machine's table of connections.
+        writeln!(untracked, "    iifname \"{bridge}\" notrack")?;
         writeln!(input, "    iifname \"{bridge}\" drop")?;
         // Traffic between ports of one bridge is seen here too, where the kernel filters bridges.
         writeln!(forward, "    iifname \"{bridge}\" oifname != \"{bridge}\" drop")?;
     }
     writeln!(text, "table inet {table} {{")?;
-    // Before the chains of any other table (raw is -300); no verdict of theirs can undo a drop.
-    for (chain, rules) in [("input", input), ("forward", forward)] {
+    // Before the chains of any other table (raw is -300, connections are tracked at -200); no verdict of theirs can undo a drop.
+    for (chain, rules) in [("prerouting", untracked), ("input", input), ("forward", forward)] {
         writeln!(text, "  chain {chain} {{\n    type filter hook {chain} priority -310; policy accept;\n{rules}  }}")?;
     }
     text.push_str("}\n");
@@ -96,10 +98,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_bridge_is_dropped_to_this_machine_and_through_it() {
+    fn each_bridge_is_dropped_to_this_machine_and_through_it_and_not_tracked() {
         let text = rules("caisson-one", &["br-0123456789ab".to_owned(), "br-1".to_owned()]).unwrap();
         assert!(text.starts_with("table inet caisson-one\ndelete table inet caisson-one\ntable inet caisson-one {"));
-        for line in ["iifname \"br-1\" drop", "iifname \"br-0123456789ab\" oifname != \"br-0123456789ab\" drop"] {
+        let first = "chain prerouting {\n    type filter hook prerouting priority -310;";
+        assert!(text.contains(first), "before connections are tracked: {text}");
+        for line in [
+            "iifname \"br-1\" notrack",
+            "iifname \"br-1\" drop",
+            "iifname \"br-0123456789ab\" oifname != \"br-0123456789ab\" drop",
+        ] {
             assert_eq!(text.matches(line).count(), 1, "{text}");
         }
     }

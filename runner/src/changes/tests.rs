@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
 use super::tree::Tree;
@@ -190,4 +191,61 @@ async fn a_queue_that_ran_over_loses_no_change() {
     .await;
     assert_eq!(touched.created.len(), 101, "{touched:?}");
     assert!(touched.unseen.is_some_and(|said| said.contains("known in part")));
+}
+
+#[tokio::test]
+async fn more_events_than_are_read_at_once_lose_no_change() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let root = dir.path();
+    let long = |n: usize| root.join(format!("{n:0200}"));
+    (0..100).for_each(|n| fs::write(long(n), "x").expect("a file"));
+    let changes = Changes::of(root);
+    // Fewer than the kernel's queue takes, and more bytes than are read at once.
+    let touched = seen(&changes, || {
+        (0..6000).for_each(|n| drop(fs::read(long(n % 100))));
+        write(root, "last", "y");
+        write(root, "deep/last", "y");
+    })
+    .await;
+    assert_eq!(touched.created, ["deep/last", "last"], "{touched:?}");
+    assert!(touched.unseen.is_some_and(|said| said.contains("known in part")));
+    while !changes.end().await.read.is_empty() {}
+    let next = seen(&changes, || write(root, "last", "zz")).await;
+    assert_eq!((next.changed, next.unseen), (vec!["last".to_owned()], None), "what was left is read later");
+}
+
+#[tokio::test]
+async fn a_flood_of_events_that_goes_on_leaves_the_thread_to_others() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let root = dir.path();
+    let changes = Changes::of(root);
+    (0..8).for_each(|n| write(root, &n.to_string(), "x"));
+    changes.begin().await;
+    let (stop, opened) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let flood = |n: usize| {
+        // Two files by turns, because the kernel merges two equal successive events.
+        let files = [root.join(n.to_string()), root.join((n + 4).to_string())];
+        let (stop, opened) = (Arc::clone(&stop), Arc::clone(&opened));
+        std::thread::spawn(move || {
+            (0..2_000_000_usize).any(|at| {
+                drop(fs::File::open(&files[at % 2]).expect("a file"));
+                opened.fetch_add(1, Ordering::Relaxed);
+                stop.load(Ordering::Relaxed)
+            })
+        })
+    };
+    let floods: Vec<_> = (0..4).map(flood).collect();
+    let other = async {
+        while opened.load(Ordering::Relaxed) < 50_000 {
+            tokio::task::yield_now().await;
+        }
+        stop.store(true, Ordering::Relaxed);
+    };
+    tokio::select! {
+        never = changes.listen() => match never {},
+        () = other => {}
+    }
+    assert!(floods.into_iter().all(|flood| flood.join().expect("it ended")), "each was stopped before its own end");
+    let after = seen(&changes, || write(root, "last", "y")).await;
+    assert_eq!(after.created, ["last"], "{after:?}");
 }

@@ -7,7 +7,8 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, InotifyEvent, WatchDescriptor};
@@ -18,6 +19,10 @@ const EXCL_UNLINK: u32 = 0x0400_0000;
 /// The most files remembered as read.
 const READ: usize = 4096;
 const LITTLE: usize = 16;
+/// The most buffers of events, 4 KiB each, that are read at once; a process can make events faster than they are read.
+const BUFFERS: usize = 128;
+/// Pause after as many, which leaves the runner's only thread to its other work.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Events since the last [`Watcher::take`].
 #[derive(Default)]
@@ -28,7 +33,7 @@ pub struct Observed {
     pub read: HashSet<(WatchDescriptor, OsString)>,
     /// Number of further ones, which may include repetitions.
     pub further: u64,
-    /// Whether the kernel dropped events.
+    /// Whether events are missing: the kernel dropped some, or there were more than are read at once.
     pub lost: bool,
 }
 
@@ -94,27 +99,41 @@ impl Watcher {
     /// Reads events for ever, so that the kernel's queue does not overflow.
     pub async fn listen(&self) {
         while self.waits.readable().await.is_ok() {
-            self.drain();
+            if !self.drain(&mut self.observed()) {
+                // What is left stays in the kernel's queue, which reports itself when it overflows.
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            }
             // The queue is empty, so this fails and clears the readiness; events that came meanwhile do not fit into the buffer and are an
             // error.
             let _ = self.waits.try_read(&mut [0]);
+            // With such events it is ready again at once.
+            tokio::task::yield_now().await;
         }
     }
 
-    /// All events so far.
+    /// The events so far, or as many as are read at once; then more are reported as lost.
     pub fn take(&self) -> Observed {
-        self.drain();
-        std::mem::take(&mut self.observed.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut observed = self.observed();
+        if !self.drain(&mut observed) {
+            observed.lost = true;
+        }
+        std::mem::take(&mut observed)
     }
 
-    fn drain(&self) {
-        let mut observed = self.observed.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
+    fn observed(&self) -> MutexGuard<'_, Observed> {
+        self.observed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads events; whether none are left.
+    fn drain(&self, observed: &mut Observed) -> bool {
+        for _ in 0..BUFFERS {
             match self.inotify.read_events() {
                 Ok(events) if !events.is_empty() => events.into_iter().for_each(|event| observed.take(event)),
                 Err(Errno::EINTR) => {}
-                Ok(_) | Err(_) => return,
+                Ok(_) | Err(_) => return true,
             }
         }
+        false
     }
 }

@@ -19,13 +19,13 @@ impl Places {
         Self(paths.iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf())).collect())
     }
 
-    /// Bytes on disk of such files, and whether all open files were examined.
-    pub fn used(&self) -> (u64, bool) {
+    /// Bytes on disk of such files, and whether all open files were examined; it ends early when `stop` is true.
+    pub fn used(&self, stop: &dyn Fn() -> bool) -> (u64, bool) {
         let is_process = |name: &OsStr| name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
         let processes = entries(Path::new("/proc")).filter(|entry| is_process(&entry.file_name()));
         let mut looked = 0;
-        let open =
-            processes.flat_map(|process| entries(&process.path().join("fd"))).take(MOST).inspect(|_| looked += 1);
+        let open = processes.flat_map(|process| entries(&process.path().join("fd"))).take_while(|_| !stop());
+        let open = open.take(MOST).inspect(|_| looked += 1);
         // The kernel still reports the path of a deleted file.
         let here =
             |link: &Path| std::fs::read_link(link).is_ok_and(|at| self.0.iter().any(|place| at.starts_with(place)));
@@ -55,14 +55,14 @@ mod tests {
         let file = std::fs::File::open(&path).expect("opened");
         let again = file.try_clone().expect("twice");
         let places = Places::of(&[dir.path()]);
-        let (before, _) = places.used();
+        let (before, _) = places.used(&|| false);
         std::fs::remove_file(&path).expect("removed");
-        let (held, _) = places.used();
+        let (held, _) = places.used(&|| false);
         assert!(held >= before + (3 << 20) && held < before + (6 << 20), "{before} {held}");
         let other = tempfile::tempdir().expect("a directory");
-        assert_eq!(Places::of(&[other.path()]).used(), (0, true), "what lay elsewhere is not ours");
+        assert_eq!(Places::of(&[other.path()]).used(&|| false), (0, true), "what lay elsewhere is not ours");
         drop((file, again));
-        assert!(places.used().0 < held);
-        assert_eq!(Places::of(&[Path::new("/proc")]).used().0, 0, "another place");
+        assert!(places.used(&|| false).0 < held);
+        assert_eq!(Places::of(&[Path::new("/proc")]).used(&|| false).0, 0, "another place");
     }
 }

@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 const WAITING: usize = 20_000;
 const NAMED_TWICE: usize = 100_000;
 
-/// Bytes on disk below `root`, or `inode` bytes per file where that is more; and whether the measurement is complete.
-pub fn used(root: &Path, inode: u64) -> (u64, bool) {
+/// Bytes on disk below `root`, or `inode` bytes per file where that is more; and whether the measurement is complete. It ends early when
+/// `stop` is true.
+pub fn used(root: &Path, inode: u64, stop: &dyn Fn() -> bool) -> (u64, bool) {
     let Ok(top) = std::fs::symlink_metadata(root) else { return (0, false) };
     let (mut blocks, mut files, mut whole) = (top.blocks(), 1_u64, true);
     let mut waiting: Vec<PathBuf> = vec![root.to_owned()];
@@ -26,6 +27,9 @@ pub fn used(root: &Path, inode: u64) -> (u64, bool) {
             }
         };
         for entry in entries.flatten() {
+            if stop() {
+                return (0, false);
+            }
             // Of the entry itself, because links are not followed.
             let found = match entry.metadata() {
                 Ok(found) => found,
@@ -68,6 +72,10 @@ mod tests {
     use nix::sys::stat::{Mode, mkdirat};
     use std::os::unix::fs::PermissionsExt;
 
+    fn used(root: &Path, inode: u64) -> (u64, bool) {
+        super::used(root, inode, &|| false)
+    }
+
     #[test]
     fn each_file_counts_once_and_nothing_outside_does() {
         let dir = tempfile::tempdir().expect("a directory");
@@ -84,6 +92,7 @@ mod tests {
         let (after, whole) = used(&root, 0);
         let grown = after - empty;
         assert!(whole && (3 << 20..4 << 20).contains(&grown), "{grown}");
+        assert!(!super::used(&root, 0, &|| true).1, "it was stopped");
     }
 
     #[test]

@@ -100,7 +100,7 @@ impl Replay<'_> {
             notes.push(self.rendered("refused", self.refused_values(reasons, most)));
         }
         let hosts = before.hosts.iter().rev().filter(|host| now.hosts.contains(host)).take(HOSTS);
-        notes.extend(hosts.map(|host| self.rendered("allowed", context! { host })));
+        notes.extend(hosts.map(|host| self.rendered("allowed", context! { host => host.as_str() })));
         notes.join("\n\n")
     }
 }

@@ -12,9 +12,9 @@ use tokio::io::AsyncSeekExt;
 
 use crate::git::diff::SHOWN;
 use crate::git::listing::{Change, Entry, LINK, SUBMODULE, parse_batch, parse_changes, parse_entries};
-use crate::git::{PackLimits, Tree, capped_text};
+use crate::git::{CappedText, PackLimits, Tree};
 use crate::sandbox::core::Core;
-use crate::sandbox::policy::{Facts, Limits, Object, judge, judge_objects, wants_whole_tree};
+use crate::sandbox::policy::{Facts, Limits, Object, changed_links, judge, judge_objects, wants_whole_tree};
 use crate::sandbox::session::{Session, Work, succeeded};
 use crate::sandbox::{CaptureSpec, Captured, Result, SandboxError, Settings, detect};
 
@@ -24,7 +24,7 @@ pub(in crate::sandbox) const DIR: &str = "q.git";
 const LISTING: u64 = 32 << 20;
 /// Wall-clock limit of a step, as a multiple of its processor time.
 const WALL: u64 = 6;
-/// The most symbolic links whose targets are read.
+/// The most symbolic links that a checkpoint may add or change.
 const LINKS: usize = 2_000;
 
 /// The first command that reads what the agent made: strict, with limits on memory (`$1`, KiB of allocations, without a mirror's mapped
@@ -249,24 +249,24 @@ impl Inspection<'_> {
         let list = self.git(&["ls-tree", "-r", "-t", "-z", "--full-tree", tree]);
         let list = blame(self.session.read(list, LISTING, "listing the whole tree").await)?;
         let entries = parse_entries(&list).map_err(|why| Stop::Refuse(vec![why]))?;
-        let links = self.links(&entries).await?;
+        let links = self.links(&entries, &changes).await?;
         Ok(Facts { changes, entries, links })
     }
 
-    async fn links(&self, entries: &[Entry]) -> Step<HashMap<Vec<u8>, Vec<u8>>> {
-        let all: Vec<&Entry> = entries.iter().filter(|e| e.mode == LINK).collect();
-        if all.len() > LINKS {
-            return Err(Stop::Refuse(vec![format!(
-                "the tree holds {} symbolic links; at most {LINKS} are checked",
-                all.len()
-            )]));
+    /// Targets of the tree's links; none are read where no link is changed, because none is followed then.
+    async fn links(&self, entries: &[Entry], changes: &[Change]) -> Step<HashMap<Vec<u8>, Vec<u8>>> {
+        let new = changes.iter().filter(|change| change.new_mode == LINK).count();
+        if new > LINKS {
+            let said = format!("the checkpoint adds or changes {new} symbolic links; at most {LINKS} are checked");
+            return Err(Stop::Refuse(vec![said]));
         }
-        if all.is_empty() {
+        let all: Vec<&Entry> = entries.iter().filter(|e| e.mode == LINK).collect();
+        if all.is_empty() || changed_links(changes).is_empty() {
             return Ok(HashMap::new());
         }
         let ids: String = all.iter().map(|e| format!("{}\n", e.id)).collect();
         let read = self.git(&["cat-file", "--batch", "--buffer"]);
-        let out = self.session.read(read.input(&mut ids.as_bytes()), 4 << 20, "reading the symbolic links").await;
+        let out = self.session.read(read.input(&mut ids.as_bytes()), LISTING, "reading the symbolic links").await;
         let targets = parse_batch(&blame(out)?).map_err(Stop::Unread)?;
         if targets.len() != all.len() {
             return Err(Stop::Unread("the symbolic links could not all be read".to_owned()));
@@ -310,8 +310,10 @@ impl Inspection<'_> {
         let args: Vec<&str> =
             ["diff-tree", "-r", "-p"].into_iter().chain(SHOWN.iter().copied()).chain([parent, tree]).collect();
         let most = 4 * self.limits.sum_bytes;
-        let out = blame(self.session.read(self.git(&args), most, "writing the diff").await)?;
-        Ok(capped_text(&out, cap))
+        let mut text = CappedText::new(cap);
+        let done = blame(self.session.spool(self.git(&args), &mut text, most).await)?;
+        blame(succeeded(&done, "writing the diff"))?;
+        Ok(text.text())
     }
 
     /// Makes the bot's commit of the checked tree and packs it with the new objects into `out`; returns its id and the text that the host

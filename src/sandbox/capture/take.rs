@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use domain::Commit;
 use protocol::broker::RUNNER;
-use protocol::runner::Op;
+use protocol::runner::{Op, Status};
 use tokio::io::AsyncSeekExt;
 
 use super::by_products::ByProducts;
@@ -24,6 +24,8 @@ use crate::sandbox::{CaptureSpec, Result, SandboxError};
 pub(super) const QUIESCE_MS: u64 = 10_000;
 /// How long reading the tree may take, in milliseconds.
 const READ_MS: u64 = 300_000;
+/// How long the search for pipes may take, in milliseconds: links that lead to one another have paths without end.
+const PIPES_MS: u64 = 20_000;
 
 /// Makes the bot's git directory in `$dir` on the base `$1`. It may read objects of the mirror and of the agent (unless `$2` says that the
 /// base is sent), because everything is hashed again in quarantine.
@@ -154,6 +156,7 @@ impl Trees {
     /// The tree and its pack: first from a layer or with the agent's own objects (fast); if that fails, with the base sent from the mirror
     /// or completely, so that an agent that broke its `.git` does not lose its work.
     async fn take(&self, session: &Session, record: &Record, spec: &CaptureSpec) -> Result<Taken> {
+        without_pipes(session).await?;
         let mut ways: Vec<ObjectSource> = record.tree().cloned().map(ObjectSource::Layer).into_iter().collect();
         ways.push(ObjectSource::Borrow(self.indexes.kept(record)));
         ways.extend(record.mirror.as_ref().map(|generation| ObjectSource::Copy(Some(generation.base.clone()))));
@@ -184,7 +187,7 @@ impl Trees {
             }
         };
         let (script, words) = way.script(base.as_ref().map_or(0, |base| base.bytes));
-        let script = format!("{OWN}{NO_PIPES}{script}{HAND_OUT}");
+        let script = format!("{OWN}{script}{HAND_OUT}");
         let words = words.iter().map(String::as_str).chain([&*by_products]);
         let mut work = Work::new(["sh", "-c", &script, "take", segment.base.as_str()].into_iter().chain(words));
         let mut index: &[u8] = way.index();
@@ -208,6 +211,20 @@ impl Trees {
         let left_out = done.text.lines().filter_map(|line| line.strip_prefix(LEFT_OUT)).map(str::to_owned).collect();
         Ok(Taken { tree: Tree::parse(done.text.trim_end().lines().last().unwrap_or_default())?, pack, left_out })
     }
+}
+
+/// Refuses a tree in which git would wait for a pipe, or where that cannot be known in time.
+async fn without_pipes(session: &Session) -> Result<()> {
+    let script = format!("set -eu{NO_PIPES}");
+    let done = session.outcome(Work::new(["sh", "-c", &script]).wall(PIPES_MS)).await?;
+    if done.status == Status::TimedOut {
+        let seconds = PIPES_MS / 1000;
+        return Err(SandboxError::Limit(format!(
+            "the search for pipes that git would wait for did not end within {seconds} s; delete directories called `.git` below the \
+             root, or the links in them"
+        )));
+    }
+    session::succeeded(&done, "reading the files of the sandbox")
 }
 
 impl ObjectSource {

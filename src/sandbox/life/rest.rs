@@ -4,6 +4,7 @@
 //! in each of these states. Tests: `tests/trees.rs`.
 
 use domain::Loss;
+use protocol::broker::ProblemKind;
 
 use super::TaskSandboxes;
 use crate::sandbox::Result;
@@ -40,7 +41,8 @@ impl TaskSandboxes {
     /// Freezes a container while its task waits, until [`TaskSandboxes::open`].
     ///
     /// # Errors
-    /// [`Unavailable`](crate::sandbox::SandboxError::Unavailable) when the engine is unreachable. A missing container is fine.
+    /// [`Unavailable`](crate::sandbox::SandboxError::Unavailable) when the engine is unreachable or did not freeze it. A container that is
+    /// missing or does not run is fine.
     pub async fn rest(&self, task: i64) -> Result<()> {
         self.quarantines.forget(task);
         // A sandbox that is still being made may be running setup commands, so any record counts.
@@ -48,7 +50,7 @@ impl TaskSandboxes {
         self.core.subnets.close(record.subnet).await?;
         self.sessions.forget(task).await;
         match self.core.broker.pause(&record.name).await {
-            Err(e) if e.kind == protocol::broker::ProblemKind::Unavailable => Err(session::from_broker(e)),
+            Err(e) if !matches!(e.kind, ProblemKind::NotFound | ProblemKind::Conflict) => Err(session::from_broker(e)),
             _ => Ok(()),
         }
     }

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::names::{fold, shown};
+use crate::git::listing::{Change, LINK};
 
 /// Number of links that a kernel follows at most.
 const HOPS: usize = 40;
@@ -36,22 +37,30 @@ impl Steps {
     }
 }
 
-/// Why links are not allowed that are among the `changed` paths, or have one of those on the path that they lead along. Where no link is
-/// changed, none is followed; where following all of them takes too many steps, that is the only reason.
+/// Changed paths that are links, or were: where other links lead depends on them alone.
+pub fn changed_links(changes: &[Change]) -> HashSet<&[u8]> {
+    let of_link = |change: &&Change| change.old_mode == LINK || change.new_mode == LINK;
+    changes.iter().filter(of_link).map(|change| change.path.as_slice()).collect()
+}
+
+/// Why links are not allowed that are among the `changed` ones ([`changed_links`]), or pass a place of one of those: a link that leads through
+/// another one leads elsewhere once that is gone. Where no link is changed, none is followed; where following all of them takes too many
+/// steps, that is the only reason.
 pub fn escapes(links: &HashMap<Vec<u8>, Vec<u8>>, changed: &HashSet<&[u8]>) -> Vec<String> {
-    if !links.keys().any(|path| changed.contains(path.as_slice())) {
+    if changed.is_empty() {
         return Vec::new();
     }
     let (mut steps, mut reasons) = (Steps::default(), Vec::new());
     for (path, target) in links {
-        let mut through = vec![path.as_slice()];
-        let Ok(end) = walk(path, target, links, &mut through, &mut steps) else {
+        let mut is_touched = changed.contains(path.as_slice());
+        let mut pass = |place: &[u8]| is_touched |= changed.contains(place);
+        let Ok(end) = walk(path, target, links, &mut pass, &mut steps) else {
             let count = links.len();
             return vec![format!(
                 "the tree's symbolic links ({count}) take more than {STEPS} steps to follow; make their targets shorter, or let them lead through fewer other links"
             )];
         };
-        if let Some(why) = end.err().filter(|_| through.iter().any(|link| changed.contains(*link))) {
+        if let Some(why) = end.err().filter(|_| is_touched) {
             reasons.push(format!("the link {} → {} {why}", shown(path), shown(target)));
         }
     }
@@ -68,15 +77,15 @@ pub fn resolved(
     links: &HashMap<Vec<u8>, Vec<u8>>,
     steps: &mut Steps,
 ) -> Result<Option<Vec<u8>>, TooManySteps> {
-    Ok(walk(path, target, links, &mut Vec::new(), steps)?.ok())
+    Ok(walk(path, target, links, &mut |_| {}, steps)?.ok())
 }
 
-/// Where a link leads, or why that is nowhere in the tree; `through` gets the links that it leads through.
-fn walk<'a>(
+/// Where a link leads, or why that is nowhere in the tree; `pass` gets each place that it leads through or to.
+fn walk(
     path: &[u8],
-    target: &'a [u8],
-    links: &'a HashMap<Vec<u8>, Vec<u8>>,
-    through: &mut Vec<&'a [u8]>,
+    target: &[u8],
+    links: &HashMap<Vec<u8>, Vec<u8>>,
+    pass: &mut dyn FnMut(&[u8]),
     steps: &mut Steps,
 ) -> Result<Result<Vec<u8>, &'static str>, TooManySteps> {
     steps.take(path.len() + target.len())?;
@@ -108,10 +117,10 @@ fn walk<'a>(
             return Ok(Err("leads into .git"));
         }
         descend(&mut here, part);
-        if let Some((link, next)) = links.get_key_value(here.as_slice()) {
+        pass(&here);
+        if let Some(next) = links.get(here.as_slice()) {
             steps.take(next.len())?;
             hops += 1;
-            through.push(link);
             if hops > HOPS {
                 return Ok(Err("goes round in circles"));
             }

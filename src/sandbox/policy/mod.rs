@@ -17,7 +17,7 @@ use crate::git::listing::{Change, Entry, LINK, SUBMODULE};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 pub use hidden::{HIDDEN_REPOSITORY, hidden};
-pub use links::{Steps, escapes, resolved};
+pub use links::{Steps, changed_links, escapes, resolved};
 pub use names::{fold, shown, twins, wrong_name};
 
 /// Paths that an agent may never change, because they configure the bot or run on other machines.
@@ -140,7 +140,8 @@ pub fn judge_objects(objects: &[Object], limits: &Limits) -> Vec<String> {
 /// Whether a rule compares these changes with the rest of the tree: new names with existing ones, links with links, parts of a repository
 /// with its other parts.
 pub fn wants_whole_tree(changes: &[Change]) -> bool {
-    changes.iter().any(|change| change.status == 'A' || change.new_mode == LINK || hidden::may_be_part(&change.path))
+    let compared = |change: &Change| change.status == 'A' || hidden::may_be_part(&change.path);
+    changes.iter().any(compared) || !changed_links(changes).is_empty()
 }
 
 /// Judges by all other rules; empty = accepted. Where [`wants_whole_tree`] is false, `entries` and `links` may be empty.
@@ -158,14 +159,16 @@ pub fn judge(facts: &Facts, protected: &[String], limits: &Limits) -> Vec<String
     }
     for change in facts.changes.iter().filter(|c| !c.deleted()) {
         reasons.extend(wrong_kind(change));
-        reasons.extend(wrong_name(&change.path, limits));
+        // What the base calls a file is the project's business.
+        if change.status == 'A' {
+            reasons.extend(wrong_name(&change.path, limits));
+        }
     }
     let refused = |change: &Change| format!("{} {HIDDEN_REPOSITORY}; a person must change it", shown(&change.path));
     reasons.extend(hidden(&facts.changes, &facts.entries).into_iter().map(refused));
     let added: HashSet<&[u8]> = facts.changes.iter().filter(|c| c.status == 'A').map(|c| c.path.as_slice()).collect();
     reasons.extend(twins(facts.entries.iter().map(|e| e.path.as_slice()), &added));
-    let changed: HashSet<&[u8]> = facts.changes.iter().map(|c| c.path.as_slice()).collect();
-    reasons.extend(escapes(&facts.links, &changed));
+    reasons.extend(escapes(&facts.links, &changed_links(&facts.changes)));
     shortened(reasons)
 }
 

@@ -50,7 +50,7 @@ fn ignorable(c: char) -> bool {
     matches!(u32::from(c), 0x200C..=0x200F | 0x202A..=0x202E | 0x206A..=0x206F | 0xFEFF)
 }
 
-/// Why a new or changed path may not have this name.
+/// Why a new path may not have this name.
 pub fn wrong_name(path: &[u8], limits: &Limits) -> Vec<String> {
     let name = shown(path);
     let Ok(text) = std::str::from_utf8(path) else {

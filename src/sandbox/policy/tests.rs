@@ -72,6 +72,17 @@ fn names_that_deceive_are_refused() {
 }
 
 #[test]
+fn names_that_the_base_has_already_are_its_own_business() {
+    for name in [&b"src/aux.c"[..], b"con.py", b"a\xff", b"-rf"] {
+        let edited = Change { status: 'M', old_mode: "100644".into(), ..change(name, "100755") };
+        for (change, refused) in [(edited, false), (change(name, "100644"), true)] {
+            let facts = Facts { changes: vec![change], ..Facts::default() };
+            assert_eq!(!judge(&facts, &[], &Limits::default()).is_empty(), refused, "{name:?}");
+        }
+    }
+}
+
+#[test]
 fn names_that_only_look_alike_pass() {
     let part = "p".repeat(255);
     let fine = ["git~", "git~x", "foo~1", "com12", "comx", "company.txt", "console", "a:b", part.as_str()];
@@ -145,7 +156,8 @@ fn the_whole_tree_is_wanted_where_names_or_links_are_new() {
         wants_whole_tree(&[Change { status, old_mode: old.into(), ..change }])
     };
     assert!(changed('A', "000000", "100644") && changed('T', "100644", LINK) && changed('M', LINK, LINK));
-    assert!(!changed('M', "100644", "100755") && !changed('D', "100644", "000000") && !changed('T', LINK, "100644"));
+    assert!(changed('T', LINK, "100644") && changed('D', LINK, "000000"), "another link may lead through it");
+    assert!(!changed('M', "100644", "100755") && !changed('D', "100644", "000000"));
 }
 
 fn hidden_in(changed: &[&str], stands: &[&str]) -> Vec<String> {
@@ -235,6 +247,22 @@ fn links_through_links_are_followed() {
 }
 
 #[test]
+fn a_link_that_led_through_another_one_is_judged_where_that_is_gone() {
+    // With `d` a link deep into the tree, `out` ends inside; without it, it leads out.
+    let out = ("out", "d/../../../x");
+    assert!(link(&[out, ("d", "a/b/c/e")], &["out", "d"]).is_empty());
+    assert_eq!(link(&[out], &["d"]).len(), 1);
+    assert!(link(&[out], &["other"]).is_empty(), "the base's own");
+    let gone = Change { status: 'D', old_mode: LINK.into(), ..change(b"d", "000000") };
+    let links = HashMap::from([(b"out".to_vec(), b"d/../../../x".to_vec())]);
+    for changes in [vec![gone.clone()], vec![gone, change(b"d/file", "100644")]] {
+        assert!(wants_whole_tree(&changes));
+        let judged = judge(&Facts { changes, links: links.clone(), ..Facts::default() }, &[], &Limits::default());
+        assert_eq!(judged, ["the link `out` → `d/../../../x` leads out of the repository"]);
+    }
+}
+
+#[test]
 fn links_are_followed_so_far_and_their_targets_are_so_long() {
     let why = |target: &[u8]| escapes(&HashMap::from([(b"a".to_vec(), target.to_vec())]), &HashSet::from([&b"a"[..]]));
     assert_eq!(why(&[b'x'; 1024]), Vec::<String>::new());
@@ -267,7 +295,7 @@ fn the_links_of_a_tree_take_so_many_steps_in_all() {
     assert_eq!(judged(&chain(2), &[first.as_str()]), Vec::<String>::new(), "each of them leads to something inside");
     let refused = judged(&chain(39), &[first.as_str()]);
     assert!(refused.len() == 1 && refused[0].contains("(39) take more than 200000 steps"), "{refused:?}");
-    assert!(judged(&chain(39), &["other"]).is_empty(), "the base's own links are not followed for another file");
+    assert!(judged(&chain(39), &[]).is_empty(), "the base's own links are not followed where no link is changed");
     let huge = ("huge".to_owned(), "a/".repeat(1 << 20));
     let to_it = |n: usize| (format!("l{n}"), "huge".to_owned());
     let many: Vec<(String, String)> = (0..20).map(to_it).chain([huge]).collect();

@@ -11,7 +11,6 @@ use super::runs::{Apart, Runs, gone_is_failed, verify_name};
 use super::verify::{exit_code, tail};
 use crate::git::blob_id;
 use crate::git::listing::Change;
-use crate::sandbox::detect::steers_tests;
 use crate::sandbox::record::Record;
 use crate::sandbox::session::{Session, Work};
 use crate::sandbox::{PrepareSpec, Result, SandboxError, VerifySpec};
@@ -78,8 +77,7 @@ impl Runs {
         asked: RunOptions<'_>,
         laid: &[LaidOver],
     ) -> Result<(AskedRun, usize)> {
-        let mut steering = self.core.repos.changes(&spec.repo_key, &spec.base, &spec.commit).await?;
-        steering.retain(|change| steers_tests(&String::from_utf8_lossy(&change.path)));
+        let steering = self.steering(spec, spec.command.as_deref().unwrap_or_default()).await?;
         Ok((self.asked(spec, asked, (&steering, laid)).await?, steering.len() + laid.len()))
     }
 

@@ -48,7 +48,7 @@ pub(super) fn compared(base: &Outcome, other: &Outcome, tests_may_move: bool) ->
 }
 
 /// A test of `cargo test` without the modules around it (`doubles` of `double::tests::doubles`), and whether it is an example of the
-/// documentation (`src/double.rs - double::twice`); none for other programs' names.
+/// documentation (`FILE - double::twice`); none for other programs' names.
 fn without_module(name: &str) -> Option<(bool, &str)> {
     let (is_example, path) = name.split_once(".rs - ").map_or((false, name), |(_, path)| (true, path));
     let item = path.split_once(" - ").map_or(path, |(item, _)| item);

@@ -181,7 +181,8 @@ mod tests {
     fn of_vitest_files_are_named_whose_tests_pass_or_fail_and_without_how_long_they_took() {
         assert_eq!(of("vitest", "passing"), ["tests/good.test.mjs"]);
         assert_eq!(of("vitest", "failing"), ["tests/good.test.mjs", "tests/price.test.mjs"]);
-        let mended = " ✓ tests/price.test.mjs (5 tests) 31ms\n   ✓ total > cents  301ms\n ✓ tests/good.test.mjs (1 test) 6ms\n";
+        let mended =
+            " ✓ tests/price.test.mjs (5 tests) 31ms\n   ✓ total > cents  301ms\n ✓ tests/good.test.mjs (1 test) 6ms\n";
         assert_eq!(named(mended), of("vitest", "failing"));
         assert_eq!(named(" ❯ tests/broken.test.mjs (0 test)\n ❯ tests/a.test.mjs:2:1\n"), [""; 0]);
         let verbose = [
@@ -198,8 +199,20 @@ mod tests {
     #[test]
     fn of_node_headings_and_files_that_could_not_be_loaded_are_no_tests() {
         let all = [
-            "cents", "esm", "first", "is empty", "odd ones", "says why", "second", "sums", "throws", "todo", "total",
-            "waits", "whole", "with parts",
+            "cents",
+            "esm",
+            "first",
+            "is empty",
+            "odd ones",
+            "says why",
+            "second",
+            "sums",
+            "throws",
+            "todo",
+            "total",
+            "waits",
+            "whole",
+            "with parts",
         ];
         for case in ["spec", "tap", "tap-24"] {
             assert_eq!(of("node", case), all, "{case}");

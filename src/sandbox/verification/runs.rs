@@ -16,7 +16,7 @@ use crate::sandbox::cache::loader::RepositoryLoader;
 use crate::sandbox::cache::mirror::Mirrors;
 use crate::sandbox::cache::setup::Setups;
 use crate::sandbox::core::Core;
-use crate::sandbox::detect::{Detected, WANTED, steers_tests, test_command};
+use crate::sandbox::detect::{Detected, WANTED, named_in, runs_scripts, steers_tests, test_command, test_scripts};
 use crate::sandbox::link::LinkError;
 use crate::sandbox::record::MirrorGeneration;
 use crate::sandbox::session::{self, Passing, Session, Work};
@@ -103,12 +103,30 @@ impl Runs {
         spec: &VerifySpec,
         command: &str,
     ) -> Result<Option<Outcome>> {
-        let mut steering = self.core.repos.changes(&spec.repo_key, &spec.base, &spec.commit).await?;
-        steering.retain(|change| steers_tests(&String::from_utf8_lossy(&change.path)));
+        let steering = self.steering(spec, command).await?;
         if steering.is_empty() {
             return Ok(None);
         }
         self.run_tests(spec, &spec.commit, command, "base-tests", &steering).await.map(Some)
+    }
+
+    /// The changes of files that define or steer the tests that this command runs: those that it names, itself or by the base's
+    /// `package.json`, are among them.
+    pub(in crate::sandbox) async fn steering(&self, spec: &VerifySpec, command: &str) -> Result<Vec<Change>> {
+        let repos = &self.core.repos;
+        let mut commands = vec![command.to_owned()];
+        if runs_scripts(command) {
+            // A file too large to be read is ignored.
+            let package = repos.show(&spec.repo_key, &spec.base, "package.json", 256 << 10).await.ok().flatten();
+            commands.extend(package.into_iter().flat_map(|text| test_scripts(&String::from_utf8_lossy(&text))));
+        }
+        let mut steering = repos.changes(&spec.repo_key, &spec.base, &spec.commit).await?;
+        let is_named = named_in(&commands);
+        steering.retain(|change| {
+            let path = String::from_utf8_lossy(&change.path);
+            steers_tests(&path) || is_named(&path)
+        });
+        Ok(steering)
     }
 
     /// Runs the tests of `commit`, with these files as in the base.

@@ -144,6 +144,9 @@ pub async fn texts_may_hold_any_character(fresh: Fresh) {
     assert!(kept, "the log has it byte for byte");
     store.keep_egress(id, vec![(1, 1, "\0".to_owned()), (2, 2, "x".to_owned())]).await.expect("kept");
     assert_eq!(store.egress(id).await.expect("read"), ["\u{fffd}", "x"]);
+    store.keep_egress(id, vec![(1, 3, "more".to_owned())]).await.expect("kept");
+    assert_eq!(store.egress(id).await.expect("read"), ["more", "x"], "a sum that grew");
+    assert_eq!(store.egress_since(id, 2).await.expect("read"), ["more"]);
 }
 
 pub async fn every_projection_is_read_back(fresh: Fresh) {
@@ -177,6 +180,13 @@ pub async fn every_projection_is_read_back(fresh: Fresh) {
     let seen = Address { repository: "shop".into(), forge_id: 3, owner: "o".into(), name: "n".into() };
     store.keep_address(seen.clone()).await.expect("kept");
     assert_eq!(store.address("shop").await.expect("read"), Some(seen));
+    assert_eq!(store.newest_checkpoint_at(id).await.expect("read"), None);
+    let posted = "INSERT INTO checkpoints (task, n, review, number, last, posted_at) VALUES ($1, $2, 1, 1, FALSE, $3)";
+    let by_hand = fresh.by_hand().await;
+    for (n, at) in [(1_i64, 70_i64), (2, 80)] {
+        sqlx::query(posted).bind(id.0).bind(n).bind(at).execute(&by_hand).await.expect("posted");
+    }
+    assert_eq!(store.newest_checkpoint_at(id).await.expect("read"), Some(80));
     let effect = store.next_effect(id, Queue::Work).await.expect("read").expect("owed");
     let epoch = store.begin_epoch(9).await.expect("begun");
     assert!(store.effect_started(effect.id, epoch).await.expect("begun"));

@@ -1,0 +1,119 @@
+//! Remarks on lines in a review that is an approval or gives another command: they are remarks of the task all the same.
+//! Tests: below, `tests/stories/remarks.rs`.
+
+use super::words::by_name_alone;
+use super::{Feed, inline};
+use crate::forge::{Review, ReviewComment};
+use crate::message;
+use crate::redact;
+use crate::trouble::Trouble;
+use domain::{Access, Decision, Input, Item, Notice, State, TaskId, Verb};
+
+/// The remarks on lines of a review beside its command.
+#[derive(Debug, Default)]
+pub(super) struct RemarksBeside {
+    /// Those about a line, in order.
+    pub items: Vec<Item>,
+    /// Whether the review was edited, where its command counts all the same.
+    pub edited: bool,
+}
+
+/// The remarks in a review's `own` inline comments that this verb of it hands to nobody. `bot` is the name by which it is asked.
+pub(super) fn beside(verb: &Verb, (review, own): (&Review, &[&ReviewComment]), bot: Option<&str>) -> Vec<Item> {
+    let has_them = matches!(verb, Verb::Changes { .. } | Verb::Say { .. } | Verb::Stop);
+    if has_them || bot.and_then(|bot| by_name_alone(review, own, bot)).as_ref() == Some(verb) {
+        return Vec::new();
+    }
+    // One that begins with a command is carried out, or its author is told that it is not.
+    let gives = |note: &ReviewComment| note.body.trim_start().starts_with('/') && !inline::commands(&[note]).is_empty();
+    let item = |note: &ReviewComment| inline::remark(note, redact::in_words(&note.body), &review.author.login);
+    own.iter().filter(|note| !gives(note)).filter_map(|note| item(note)).collect()
+}
+
+/// Feeds the remarks beside a decision, whose next use tells the agent of them. `key` is that of its text, `number` its pull request's.
+pub(super) async fn feed_remarks(
+    id: TaskId,
+    (key, number): (&str, u64),
+    (decision, remarks): (&Decision, RemarksBeside),
+    feed: &dyn Feed,
+) -> Result<(), Trouble> {
+    if remarks.items.is_empty() || decision.edited || decision.right < Access::Write {
+        return Ok(());
+    }
+    let (task, login) = (feed.look(id).await?, &decision.poster.login);
+    // There a remark would be the answer, and refuse an action that waits for permission.
+    let asks = matches!(task.underneath(), State::Asking { .. });
+    let is_finished = matches!(task.underneath(), State::FinalReview { .. } | State::Approved { .. });
+    let text = match &decision.verb {
+        _ if asks => Some(message::remarks_too_early(login)),
+        Verb::Approve { .. } if is_finished => Some(message::remarks_to_nobody(login)),
+        _ => None,
+    };
+    if let Some(text) = text {
+        // The first remark's own number: what is said beside the review's has another text.
+        let of = remarks.items.iter().find_map(|item| item.comment).unwrap_or(decision.number);
+        let notice = Notice::Beside { number: of, thread: number, text };
+        feed.feed(id, &format!("{key}~unheard"), Input::Noticed { notice }).await?;
+    }
+    if !asks {
+        let said = Verb::Say { items: remarks.items };
+        let said = Decision { edited: remarks.edited, verb: said, ..decision.clone() };
+        feed.feed(id, &format!("{key}~remarks"), Input::Decided { decision: Box::new(said) }).await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forge::{Account, ReviewState};
+
+    fn note(id: i64, body: &str) -> ReviewComment {
+        ReviewComment {
+            id,
+            review: 1,
+            author: Account { id: 7, login: "alice".into() },
+            path: "a.py".into(),
+            line: Some(3),
+            body: body.into(),
+            resolved: false,
+            created_at: 0,
+            updated_at: 0,
+        }
+    }
+
+    /// The texts of what is beside the verb of a review with this text and these inline comments.
+    fn texts(state: ReviewState, body: &str, notes: &[&str]) -> Vec<String> {
+        let review = Review {
+            id: 1,
+            number: 20,
+            author: Account { id: 7, login: "alice".into() },
+            state,
+            body: body.into(),
+            commit: String::new(),
+            submitted_at: 0,
+            updated_at: 0,
+            comments: 0,
+            html_url: String::new(),
+        };
+        let notes: Vec<ReviewComment> = notes.iter().map(|text| note(9, text)).collect();
+        let verb = super::super::words::review(&review, &notes, Some("caisson")).expect("submitted");
+        let own: Vec<&ReviewComment> = notes.iter().collect();
+        beside(&verb, (&review, &own), Some("caisson")).into_iter().map(|item| item.text).collect()
+    }
+
+    #[test]
+    fn a_remark_on_a_line_counts_beside_whatever_its_review_asks_for() {
+        let (approved, comment) = (ReviewState::Approved, ReviewState::Comment);
+        assert_eq!(texts(approved, "Fine.", &["rename this", "use a set"]), ["rename this", "use a set"]);
+        for command in ["/ask why?", "/pause", "/allow a.test", "/budget 5 actions", "/approve", "/status"] {
+            assert_eq!(texts(comment, command, &["rename this"]), ["rename this"], "{command}");
+        }
+        assert_eq!(texts(approved, "", &["/ask why?", "/approve", "Why, @caisson?"]), ["Why, @caisson?"]);
+        assert_eq!(texts(comment, "", &["Why, @caisson?"]), [""; 0], "it is the question");
+        for (state, body) in [(comment, "Hm."), (comment, "/revise it"), (ReviewState::RequestChanges, "No.")] {
+            assert_eq!(texts(state, body, &["rename this"]), [""; 0], "its verb has them: {body}");
+        }
+        assert_eq!(texts(approved, "/stop", &["rename this"]), [""; 0]);
+    }
+}
