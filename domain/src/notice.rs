@@ -324,6 +324,14 @@ pub enum Notice {
     },
 }
 
+impl Notice {
+    /// A short digest of what it says (FNV-1a over its stored form).
+    pub(crate) fn digest(&self) -> u32 {
+        let stored = serde_json::to_string(self).unwrap_or_default();
+        stored.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    }
+}
+
 /// What a comment answers; one text is posted for each value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -342,6 +350,9 @@ pub enum To {
         /// Number of the issue or pull request where it was posted, and where the answer goes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         thread: Option<u64>,
+        /// Number of events in the task's log when the text was judged again, after it was held; none for what it was answered first.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        again: Option<u32>,
     },
     /// Further commands of the comment or review with this number.
     Beside {
@@ -354,6 +365,9 @@ pub enum To {
     Seen {
         /// Number of events in the task's log when it was seen.
         seq: u32,
+        /// A digest of what is posted, because more may be seen without an event between; none in effects of earlier versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        digest: Option<u32>,
     },
     /// The change of hosts with this serial, which the router has applied.
     Hosts {
@@ -366,9 +380,11 @@ impl To {
     pub(crate) fn key(self) -> String {
         match self {
             To::Step { seq, at } => format!("comment:step:{seq}:{at}"),
-            To::Asked { number, .. } => format!("comment:asked:{number}"),
+            To::Asked { number, again: None, .. } => format!("comment:asked:{number}"),
+            To::Asked { number, again: Some(seq), .. } => format!("comment:asked:{number}:{seq}"),
             To::Beside { number, .. } => format!("comment:beside:{number}"),
-            To::Seen { seq } => format!("comment:seen:{seq}"),
+            To::Seen { seq, digest: None } => format!("comment:seen:{seq}"),
+            To::Seen { seq, digest: Some(digest) } => format!("comment:seen:{seq}:{digest:08x}"),
             To::Hosts { serial } => format!("comment:hosts:{serial}"),
         }
     }
@@ -389,7 +405,9 @@ pub(crate) fn stored_to<'de, D: Deserializer<'de>>(deserializer: D) -> Result<To
     };
     Ok(match StoredTo::deserialize(deserializer)? {
         StoredTo::Now(to) => to,
-        StoredTo::Serial(serial) if serial < 0 => To::Asked { number: serial.saturating_neg(), thread: None },
+        StoredTo::Serial(serial) if serial < 0 => {
+            To::Asked { number: serial.saturating_neg(), thread: None, again: None }
+        }
         StoredTo::Serial(serial) => step(serial),
     })
 }
@@ -406,7 +424,7 @@ mod tests {
             let Effect::Comment { to, .. } = serde_json::from_str(&stored).unwrap() else { panic!("{stored}") };
             to
         };
-        assert_eq!(read(-17), To::Asked { number: 17, thread: None });
+        assert_eq!(read(-17), To::Asked { number: 17, thread: None, again: None });
         assert_eq!(read(1203), To::Step { seq: 12, at: 3 });
     }
 
@@ -414,7 +432,7 @@ mod tests {
     fn an_answer_that_was_stored_without_its_place_is_read_and_keeps_its_key() {
         let stored = r#"{"effect":"comment","to":{"asked":{"number":17}},"notice":{"notice":"help"}}"#;
         let old = serde_json::from_str::<Effect>(stored).unwrap();
-        let to = To::Asked { number: 17, thread: Some(4) };
+        let to = To::Asked { number: 17, thread: Some(4), again: None };
         assert_eq!(old.key(), Effect::Comment { to, notice: Notice::Help }.key());
         assert_eq!(serde_json::to_string(&old).unwrap(), stored);
     }
@@ -424,9 +442,11 @@ mod tests {
         let all = [
             To::Step { seq: 1, at: 2 },
             To::Step { seq: 12, at: 0 },
-            To::Asked { number: 1, thread: Some(3) },
+            To::Asked { number: 1, thread: Some(3), again: None },
+            To::Asked { number: 1, thread: Some(3), again: Some(1) },
             To::Beside { number: 1, thread: 3 },
-            To::Seen { seq: 1 },
+            To::Seen { seq: 1, digest: None },
+            To::Seen { seq: 1, digest: Some(1) },
             To::Hosts { serial: 1 },
         ];
         let keys: std::collections::BTreeSet<String> = all.into_iter().map(To::key).collect();

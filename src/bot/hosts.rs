@@ -11,7 +11,7 @@ use crate::config::Process;
 use crate::effect::EffectRunner;
 use crate::handler::Intake;
 use crate::sandbox::{SandboxError, Sandboxes, TaskSandboxes};
-use crate::store::{Claim, StoreError, Word};
+use crate::store::{Claim, Claimed, StoreError, Word};
 use crate::supervise::{Works, caught};
 use crate::task::{Awake, Machine};
 use crate::trouble::Trouble;
@@ -93,6 +93,8 @@ pub struct Hosts {
     entries: Arc<Notify>,
     /// Number of requests for leases under way.
     asking: AtomicUsize,
+    /// When the newest report began that was sent; locked while one is sent.
+    sent: tokio::sync::Mutex<Awake>,
 }
 
 impl Hosts {
@@ -131,6 +133,7 @@ impl Hosts {
             look: Notify::new(),
             entries,
             asking: AtomicUsize::new(0),
+            sent: tokio::sync::Mutex::new(Awake::now()),
         })
     }
 
@@ -225,8 +228,8 @@ impl Hosts {
 
     async fn round(self: &Arc<Self>) -> Result<(), StoreError> {
         let asked = Awake::now();
-        let claimed = async { self.machine.store().claim(self.claim().await?).await };
-        let claimed = tokio::time::timeout(ANSWERED, claimed).await.map_err(|_| StoreError::Slow)??;
+        let claimed = tokio::time::timeout(ANSWERED, self.report(asked)).await.map_err(|_| StoreError::Slow)??;
+        let Some(claimed) = claimed else { return Ok(()) };
         let mut begun = Vec::new();
         {
             let mut all = self.state();
@@ -262,6 +265,21 @@ impl Hosts {
             tokio::spawn(self.clone().adopt(key, adoption));
         }
         Ok(())
+    }
+
+    /// Sends a report that began then, and returns its answer. None if a later one was sent meanwhile: the store would take this one, which
+    /// is older, for the newest.
+    async fn report(&self, asked: Awake) -> Result<Option<Vec<Claimed>>, StoreError> {
+        let claim = self.claim().await?;
+        let answer = {
+            let mut sent = self.sent.lock().await;
+            if asked < *sent {
+                return Ok(None);
+            }
+            *sent = asked;
+            self.machine.store().begin_claim(claim).await?
+        };
+        answer.await.map(Some)
     }
 
     async fn claim(&self) -> Result<Claim, StoreError> {
@@ -346,35 +364,35 @@ impl Hosts {
         let failed = |panic| Err(Trouble::later(format!("the bot itself failed: {panic}")));
         let adopted = caught("adoption", Box::pin(self.put_in_order(&key))).await.unwrap_or_else(failed);
         let work = format!("beginning to work for {key}");
-        let mut open = HashSet::new();
-        if adopted.is_ok() {
-            // If they are not known now, each is woken when its thread is read.
-            open.extend(self.machine.store().tasks_with_effects_in(&key).await.unwrap_or_default());
-        }
-        {
+        let open = {
             let mut all = self.state();
             if all.adoptions.get(&key) != Some(&adoption) {
                 return;
             }
-            if let Err(trouble) = adopted {
-                tracing::warn!(?trouble, key, "a repository is not worked for yet; tried again");
-                self.works.set_wrong(&work, trouble.to_string());
-                all.adoptions.insert(key, Adoption::Failed(Instant::now()));
-                return;
-            }
+            let open = match adopted {
+                Ok(open) => open,
+                Err(trouble) => {
+                    tracing::warn!(?trouble, key, "a repository is not worked for yet; tried again");
+                    self.works.set_wrong(&work, trouble.to_string());
+                    all.adoptions.insert(key, Adoption::Failed(Instant::now()));
+                    return;
+                }
+            };
             self.works.well(&work);
             all.worked.insert(key.clone());
             all.adoptions.insert(key.clone(), Adoption::Done);
             self.machine.forget_repository(&key, &open);
             self.publish(&all, Some(&key));
-        }
+            open
+        };
         tracing::info!(key, "this host works for the repository");
         open.into_iter().for_each(|task| self.machine.nudge(task));
         self.machine.line().notify_one();
         self.intake.read_all();
     }
 
-    async fn put_in_order(&self, key: &str) -> Result<(), Trouble> {
+    /// Returns the tasks that have open effects: nothing else would wake what ended ones still owe.
+    async fn put_in_order(&self, key: &str) -> Result<HashSet<TaskId>, Trouble> {
         self.effects.adopt(key, self.machine.host()).await?;
         // Actions interrupted by putting a sandbox to rest continue.
         for row in self.machine.store().live_tasks().await?.into_iter().filter(|row| row.repository == key) {
@@ -396,7 +414,7 @@ impl Hosts {
             }
             self.state().resting.remove(&row.id);
         }
-        Ok(())
+        Ok(self.machine.store().tasks_with_effects_in(key).await?.into_iter().collect())
     }
 
     async fn give(&self, repositories: Vec<String>, goes: bool) {
@@ -411,6 +429,8 @@ impl Hosts {
     pub async fn leave(&self) {
         let movable = self.movable().await.unwrap_or_default();
         let claim = self.claim().await;
+        // Reports that began before are not sent any more.
+        *self.sent.lock().await = Awake::now();
         // Adoptions in progress are abandoned.
         self.state().adoptions.clear();
         self.machine.leases().set([], Awake::now());

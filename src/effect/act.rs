@@ -67,16 +67,10 @@ impl Actions {
         if task.used > 1 {
             self.lifecycle.warm(task)?;
         }
-        let refused = match self.rulebook.ruled(task, number, action).await? {
-            Ruling::Deny(reason) => Some(reason),
-            Ruling::Ask(reason) if !permitted && whole(action).is_none() => Some(format!(
-                "{reason}: a person would have to permit it, and it is too long to be shown; do it in smaller parts"
-            )),
-            Ruling::Ask(reason) if !permitted => return Ok(Input::PermissionAsked { number, reason }),
-            Ruling::Ask(_) | Ruling::Allow => self.guarded(task, action).await?,
-        };
-        if let Some(reason) = refused {
-            return Ok(denied(number, reason));
+        // What the runner has from an earlier try ran or runs, and may not be said to be denied by rules that are newer.
+        let begun = tries > 0 && self.sandboxes.actions.has_begun(task.id.0, u64::from(number)).await?;
+        if !begun && let Some(ended) = self.judged(task, number, action, permitted).await? {
+            return Ok(ended);
         }
         if let Action::Summarize { path, from } = action {
             return self.summarize(task, number, (path, *from), (tries, feed)).await;
@@ -102,6 +96,25 @@ impl Actions {
                 Ok(Input::ActionEnded { number, outcome })
             }
         }
+    }
+
+    /// What becomes of an action that may not run as it is; none where it may.
+    async fn judged(
+        &self,
+        task: &Task,
+        number: u32,
+        action: &Action,
+        permitted: bool,
+    ) -> Result<Option<Input>, Trouble> {
+        let refused = match self.rulebook.ruled(task, number, action).await? {
+            Ruling::Deny(reason) => Some(reason),
+            Ruling::Ask(reason) if !permitted && whole(action).is_none() => Some(format!(
+                "{reason}: a person would have to permit it, and it is too long to be shown; do it in smaller parts"
+            )),
+            Ruling::Ask(reason) if !permitted => return Ok(Some(Input::PermissionAsked { number, reason })),
+            Ruling::Ask(_) | Ruling::Allow => self.guarded(task, action).await?,
+        };
+        Ok(refused.map(|reason| denied(number, reason)))
     }
 
     /// Runs a candidate in a copy of the last commit that is thrown away; unlike other actions this may be repeated.

@@ -17,7 +17,8 @@ const MOST_BYTES: u64 = 8 << 20;
 const TAG: usize = 32;
 
 impl Repositories {
-    /// Stores a commit for other hosts until it is pushed, with all objects that the forge lacks. Does nothing without other hosts.
+    /// Stores a commit for other hosts until it is pushed, with all objects that the forge lacks, if that can be done. Does nothing without
+    /// other hosts.
     pub(super) async fn lend(&self, task: &Task, commit: &Commit) -> Result<(), Trouble> {
         let Some(parent) = task.on_the_forge().filter(|it| *it != commit) else {
             return Ok(());
@@ -30,7 +31,11 @@ impl Repositories {
             tracing::warn!(task = task.id.0, "a commit is too large for the store: it stays here until it is pushed");
             return Ok(());
         };
-        self.store.keep_pack(task.id, commit, tagged(&self.pack_key, task.id, commit, &pack)).await?;
+        // Not tried again: over a slow line it would fail each time, and the commit is made anew each time. A lost lease is found by what
+        // stores the commit's event.
+        if let Err(error) = self.store.keep_pack(task.id, commit, tagged(&self.pack_key, task.id, commit, &pack)).await {
+            tracing::warn!(task = task.id.0, %error, "a commit could not be stored: it stays here until it is pushed");
+        }
         Ok(())
     }
 

@@ -47,7 +47,7 @@ impl Talk {
                 Some(*thread)
             }
             // Stored by a version that did not store where it was asked.
-            Effect::Comment { to: To::Asked { number, thread: None }, .. } => {
+            Effect::Comment { to: To::Asked { number, thread: None, .. }, .. } => {
                 self.forge.comment(&self.repositories.of(task)?.at, *number).await?.map(|question| question.issue)
             }
             _ => None,

@@ -137,6 +137,11 @@ impl Link {
         timeout(wall, work).await.map_err(|_| LinkError::Timeout)?
     }
 
+    /// Whether the request was made, on this connection or on one before, and is not acknowledged yet.
+    pub fn knows(&self, id: u64) -> bool {
+        self.inbox.knows(id)
+    }
+
     /// As `run`, with streams for stdin and stdout. Returns when the request has finished and all output is written. A streaming request
     /// can't be resumed on another connection. `cap`: the most bytes of output.
     ///

@@ -37,6 +37,16 @@ impl From<Flag> for bool {
     }
 }
 
+/// Placeholders of several rows of values, such as `($1, $2), ($3, $4)`; one row is also the list of an `IN`. Many rows are
+/// written by one statement, because each statement takes a round trip to the server during which all other hosts wait.
+pub(super) fn placeholders(rows: usize, columns: usize) -> String {
+    let one = |row: usize| {
+        let values: Vec<String> = (1..=columns).map(|column| format!("${}", row * columns + column)).collect();
+        format!("({})", values.join(", "))
+    };
+    (0..rows).map(one).collect::<Vec<_>>().join(", ")
+}
+
 /// A text that both databases accept, because PostgreSQL stores no NUL.
 pub(super) fn storable(text: &str) -> String {
     text.replace('\0', "\u{fffd}")

@@ -3,10 +3,12 @@
 use super::{Store, StoreError, body};
 use domain::{CapturedTree, TaskId};
 use sha2::{Digest, Sha256};
-use sqlx::{AnyConnection, FromRow};
+use sqlx::{Any, AnyConnection, AssertSqlSafe, FromRow};
 
 /// The most paths of one checkpoint that are stored and compared.
 const MOST_PATHS: usize = 2_000;
+/// Paths per statement.
+const ROWS: usize = 400;
 /// The most rows of shared files that are read.
 pub const MOST_SHARED: u32 = 1_000;
 
@@ -39,10 +41,16 @@ impl Store {
 
 /// Records the files that a checkpoint changed.
 pub(super) async fn captured(c: &mut AnyConnection, id: TaskId, tree: &CapturedTree) -> Result<(), StoreError> {
-    let sql = "INSERT INTO changed_files (task, digest, path) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
-    for file in tree.files.iter().take(MOST_PATHS) {
-        let digest = hex::encode(Sha256::digest(file.path.as_bytes()));
-        sqlx::query(sql).bind(id.0).bind(digest).bind(body::storable(&file.path)).execute(&mut *c).await?;
+    let files = &tree.files[..tree.files.len().min(MOST_PATHS)];
+    for some in files.chunks(ROWS) {
+        let values = body::placeholders(some.len(), 3);
+        let sql = format!("INSERT INTO changed_files (task, digest, path) VALUES {values} ON CONFLICT DO NOTHING");
+        let mut query = sqlx::query::<Any>(AssertSqlSafe(sql)).persistent(false);
+        for file in some {
+            let digest = hex::encode(Sha256::digest(file.path.as_bytes()));
+            query = query.bind(id.0).bind(digest).bind(body::storable(&file.path));
+        }
+        query.execute(&mut *c).await?;
     }
     Ok(())
 }

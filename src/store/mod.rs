@@ -150,12 +150,14 @@ pub enum StoreError {
         issue: u64,
     },
     /// Another host works for this repository: nothing was stored.
-    #[error("another host works for the repository {repository} now: {address}")]
+    #[error("{}", elsewhere(.repository, .address, .silent))]
     Elsewhere {
         /// The repository's key in the configuration.
         repository: String,
         /// Address of that host.
         address: String,
+        /// Whether its lease has ended, by this machine's clock.
+        silent: bool,
     },
     /// Another process changed this repository's entry meanwhile: nothing was stored.
     #[error("the entry of the repository {repository} was changed meanwhile: repeat the command")]
@@ -175,6 +177,13 @@ pub enum StoreError {
     /// Writing is impossible: the writer has ended, or the store was opened by [`Store::look`].
     #[error("the store is closed, or was opened for looking only")]
     Closed,
+}
+
+fn elsewhere(repository: &str, address: &str, silent: &bool) -> String {
+    match silent {
+        true => format!("{address} had the repository {repository} last and is silent: start it, or remove its entry"),
+        false => format!("another host works for the repository {repository} now: {address}"),
+    }
 }
 
 /// PostgreSQL's code for a full disk.

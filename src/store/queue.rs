@@ -215,6 +215,14 @@ impl Writer {
         Self { queue: mpsc::channel(1).0, _thread: Arc::new(Thread(None)) }
     }
 
+    /// As [`Writer::ask`], in two steps: this one queues the message, and what it returns waits for the answer.
+    pub async fn begin<T>(
+        &self,
+        write: impl FnOnce(Reply<T>) -> Write,
+    ) -> Result<impl Future<Output = Result<T, StoreError>>, StoreError> {
+        self.queued(|answer| Message::Write(write(answer))).await
+    }
+
     pub async fn ask<T>(&self, write: impl FnOnce(Reply<T>) -> Write) -> Result<T, StoreError> {
         self.send(|answer| Message::Write(write(answer))).await
     }
@@ -229,8 +237,16 @@ impl Writer {
     }
 
     async fn send<T>(&self, message: impl FnOnce(Reply<T>) -> Message) -> Result<T, StoreError> {
+        self.queued(message).await?.await
+    }
+
+    async fn queued<T>(
+        &self,
+        message: impl FnOnce(Reply<T>) -> Message,
+    ) -> Result<impl Future<Output = Result<T, StoreError>>, StoreError> {
         let (answer, reply) = oneshot::channel();
         self.queue.send(message(answer)).await.map_err(|_| StoreError::Closed)?;
-        reply.await.map_err(|_| StoreError::Broken("whether this was stored is not known".to_owned()))?
+        let unknown = || StoreError::Broken("whether this was stored is not known".to_owned());
+        Ok(async move { reply.await.unwrap_or_else(|_| Err(unknown())) })
     }
 }

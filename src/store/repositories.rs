@@ -69,10 +69,15 @@ impl Store {
 }
 
 pub(super) async fn put(c: &mut AnyConnection, entry: &StoredEntry) -> Result<(), StoreError> {
-    let sql = "SELECT generation FROM repositories WHERE key = $1";
-    let before: Option<i64> = sqlx::query_scalar(sql).bind(&entry.key).fetch_optional(&mut *c).await?;
-    if before.unwrap_or(0) + 1 != entry.generation {
+    let sql = "SELECT generation, document FROM repositories WHERE key = $1";
+    let before: Option<(i64, String)> = sqlx::query_as(sql).bind(&entry.key).fetch_optional(&mut *c).await?;
+    let (generation, removed) = before.map_or((0, false), |(generation, document)| (generation, document.is_empty()));
+    if generation + 1 != entry.generation {
         return Err(StoreError::Changed { repository: entry.key.clone() });
+    }
+    // Also when it is added again, because a reading that was under way at the removal may have stored one since.
+    if removed || entry.document.is_empty() {
+        forget_watermarks(c, &entry.key).await?;
     }
     // Another repository may get this key, whose people granted nothing and asked for nothing.
     if entry.document.is_empty() {
@@ -96,4 +101,19 @@ pub(super) async fn put(c: &mut AnyConnection, entry: &StoredEntry) -> Result<()
     let query = sqlx::query(sql).bind(&entry.key).bind(&entry.document).bind(&entry.sealed).bind(entry.generation);
     query.bind(entry.written_at).bind(&entry.written_by).execute(c).await?;
     Ok(())
+}
+
+/// Deletes the times from which the repository was read, so that no old text begins a task where it is added again.
+async fn forget_watermarks(c: &mut AnyConnection, key: &str) -> Result<(), StoreError> {
+    let names: Vec<String> = sqlx::query_scalar("SELECT repository FROM watermarks").fetch_all(&mut *c).await?;
+    for name in names.iter().filter(|name| is_of(name, key)) {
+        sqlx::query("DELETE FROM watermarks WHERE repository = $1").bind(name).execute(&mut *c).await?;
+    }
+    Ok(())
+}
+
+/// Whether a watermark is a repository's: named by its key, or after its kind, such as `first:shop`, `start:shop:writer` and `stop:shop#3`.
+fn is_of(name: &str, key: &str) -> bool {
+    let of = |rest: &str| rest.strip_prefix(key).is_some_and(|more| more.is_empty() || more.starts_with([':', '#']));
+    name == key || name.split_once(':').is_some_and(|(_, rest)| of(rest))
 }

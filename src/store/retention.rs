@@ -5,11 +5,11 @@
 //! it accepted. Tests: `contract/retention.rs`.
 
 use super::body::Flag;
-use super::{Store, StoreError, audit, month_began, queue, sandbox_number};
+use super::{Store, StoreError, audit, body, month_began, queue, sandbox_number};
 use crate::clock::now;
 use domain::TaskId;
-use sqlx::AnyConnection;
-use sqlx::Row;
+use sqlx::{Any, AnyConnection, AssertSqlSafe, Row};
+use std::collections::BTreeMap;
 
 /// Rows and tasks deleted per slice, so that other messages to the writer are handled in between.
 const ROWS: i64 = 500;
@@ -66,7 +66,7 @@ pub(super) async fn delete_task(c: &mut AnyConnection, id: TaskId) -> Result<Del
     if live.into() {
         return Ok(Deleted::Live);
     }
-    delete_details(c, id).await?;
+    delete_details(c, &[id.0]).await?;
     let blobs = "DELETE FROM blobs WHERE sha256 IN (SELECT blob FROM task_events WHERE task = $1 AND blob IS NOT NULL) \
                  AND NOT EXISTS (SELECT 1 FROM task_events e WHERE e.blob = blobs.sha256 AND e.task <> $1)";
     // Ids of texts are kept for a while (`prune`), so that reading the issue again does not start the task anew.
@@ -99,14 +99,28 @@ pub(super) async fn delete_task(c: &mut AnyConnection, id: TaskId) -> Result<Del
     Ok(Deleted::Gone { repository })
 }
 
-/// Deletes data that only the work of a task needed.
-async fn delete_details(c: &mut AnyConnection, id: TaskId) -> Result<(), StoreError> {
+/// Deletes data that only the work of these tasks needed.
+async fn delete_details(c: &mut AnyConnection, ids: &[i64]) -> Result<(), StoreError> {
     let texts = TEXTS.map(|kind| format!("key NOT LIKE '{kind}:%'")).join(" AND ");
-    let inputs = format!("DELETE FROM inputs WHERE task = $1 AND {texts}");
-    let [effects, egress, packs] = ["effects", "egress", "packs"].map(|it| format!("DELETE FROM {it} WHERE task = $1"));
+    let inputs = format!("DELETE FROM inputs WHERE {texts} AND task IN");
+    let [effects, egress, packs] = ["effects", "egress", "packs"].map(|it| format!("DELETE FROM {it} WHERE task IN"));
     for sql in [effects, egress, packs, inputs] {
-        sqlx::query(sqlx::AssertSqlSafe(sql)).bind(id.0).execute(&mut *c).await?;
+        with_all(c, &sql, ids).await?;
     }
+    Ok(())
+}
+
+/// Runs a statement that ends with `IN` for these numbers, if there are any.
+async fn with_all(c: &mut AnyConnection, sql: &str, ids: &[i64]) -> Result<(), StoreError> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let sql = format!("{sql} {}", body::placeholders(1, ids.len()));
+    let mut query = sqlx::query::<Any>(AssertSqlSafe(sql)).persistent(false);
+    for id in ids {
+        query = query.bind(*id);
+    }
+    query.execute(c).await?;
     Ok(())
 }
 
@@ -134,10 +148,8 @@ pub(super) async fn prune(c: &mut AnyConnection, before: &Before) -> Result<bool
     }
     if let Some(at) = before.details {
         let ids: Vec<i64> = sqlx::query_scalar(UNTRIMMED).bind(at).bind(TASKS).fetch_all(&mut *c).await?;
-        for id in &ids {
-            delete_details(c, TaskId(*id)).await?;
-            sqlx::query("UPDATE tasks SET trimmed = TRUE WHERE id = $1").bind(id).execute(&mut *c).await?;
-        }
+        delete_details(c, &ids).await?;
+        with_all(c, "UPDATE tasks SET trimmed = TRUE WHERE id IN", &ids).await?;
         more |= ids.len() == TASKS as usize;
         sqlx::query("DELETE FROM turns WHERE at < $1").bind(at).execute(&mut *c).await?;
     }
@@ -150,12 +162,15 @@ pub(super) async fn prune(c: &mut AnyConnection, before: &Before) -> Result<bool
 }
 
 async fn prune_inputs(c: &mut AnyConnection, at: i64) -> Result<bool, StoreError> {
-    let keys: Vec<String> = sqlx::query_scalar(OLD_INPUTS).bind(at).bind(ROWS).fetch_all(&mut *c).await?;
-    for key in &keys {
-        if let Some((kind, id)) = text_of(key) {
-            raise_floor(c, kind, id).await?;
-        }
-        sqlx::query("DELETE FROM inputs WHERE key = $1").bind(key).execute(&mut *c).await?;
+    let sql = format!("DELETE FROM inputs WHERE key IN ({OLD_INPUTS}) RETURNING key");
+    let keys: Vec<String> = sqlx::query_scalar(AssertSqlSafe(sql)).bind(at).bind(ROWS).fetch_all(&mut *c).await?;
+    let mut newest: BTreeMap<&str, i64> = BTreeMap::new();
+    for (kind, id) in keys.iter().filter_map(|key| text_of(key)) {
+        let floor = newest.entry(kind).or_insert(id);
+        *floor = id.max(*floor);
+    }
+    for (kind, id) in newest {
+        raise_floor(c, kind, id).await?;
     }
     Ok(keys.len() == ROWS as usize)
 }
@@ -190,12 +205,12 @@ impl Store {
 async fn prune_test_runs(c: &mut AnyConnection, before: i64, most: i64) -> Result<usize, StoreError> {
     let sql = "SELECT id FROM test_runs WHERE answered AND at < $1 ORDER BY id LIMIT $2";
     let ids: Vec<i64> = sqlx::query_scalar(sql).bind(before).bind(most).fetch_all(&mut *c).await?;
-    for id in &ids {
-        raise_floor(c, "test_run", *id).await?;
-        for sql in ["DELETE FROM egress WHERE task = $1", "DELETE FROM posts WHERE task = $1"] {
-            sqlx::query(sql).bind(sandbox_number(*id).0).execute(&mut *c).await?;
-        }
-        sqlx::query("DELETE FROM test_runs WHERE id = $1").bind(id).execute(&mut *c).await?;
+    if let Some(newest) = ids.last() {
+        raise_floor(c, "test_run", *newest).await?;
     }
+    let sandboxes: Vec<i64> = ids.iter().map(|id| sandbox_number(*id).0).collect();
+    with_all(c, "DELETE FROM egress WHERE task IN", &sandboxes).await?;
+    with_all(c, "DELETE FROM posts WHERE task IN", &sandboxes).await?;
+    with_all(c, "DELETE FROM test_runs WHERE id IN", &ids).await?;
     Ok(ids.len())
 }

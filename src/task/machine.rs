@@ -207,7 +207,7 @@ impl Machine {
 
     /// Drops the lease of a repository for which the store says that another host works.
     pub(super) fn note_loss(&self, error: &StoreError) {
-        if let StoreError::Elsewhere { repository, address } = error {
+        if let StoreError::Elsewhere { repository, address, .. } = error {
             tracing::warn!(repository, other = address, "another host works for a repository");
             self.leases.lose(repository);
         }

@@ -2,6 +2,7 @@
 
 use crate::hosts::told;
 use crate::world::{FIX, REPO, World, held};
+use domain::OutcomeStatus;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repositorys_own_tables_hold_for_its_tasks() {
@@ -70,6 +71,29 @@ async fn a_repository_that_is_taken_out_has_no_way_out_and_nothing_goes_on_in_it
     assert_eq!(paused.actions, actions);
     let after: Vec<String> = told(&world).split_off(before.len());
     assert!(!after.iter().any(|words| words.starts_with("open")), "{after:#?}");
+}
+
+/// It runs, whatever newer rules would have said about it.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_action_that_runs_is_not_denied_by_rules_that_came_after_it() {
+    let mut world = World::new(&held().replacen("while [", "touch begun; while [", 1)).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let workspace = world.broker.workspace("task-1-1");
+    world.until("an action that runs", |_| workspace.join("begun").exists()).await;
+    let rule = r#"
+[[policy]]
+name = "waiting"
+then = "deny"
+because = "nothing waits here"
+command = '\bsleep\b'
+hits = ["sleep 1"]
+misses = ["asleep"]
+"#;
+    world.reconfigure(|text| text + rule).await;
+    std::fs::write(workspace.join("go"), "").expect("let go");
+    world.until_state("awaiting-review").await;
+    let ends = world.ends().await;
+    assert!(matches!(ends.first(), Some(OutcomeStatus::Ok | OutcomeStatus::Exited { code: 0 })), "{ends:?}");
 }
 
 /// The forge does not say where the repository is, so it is unknown what its project file allows.

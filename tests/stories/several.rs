@@ -124,6 +124,17 @@ async fn what_was_sealed_and_not_pushed_is_pushed_by_the_other() {
     assert_eq!(world.log().await.iter().filter(captured).count(), 1, "the same commit, though its host is gone");
 }
 
+/// As where its pack takes longer than the server waits.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_cannot_be_stored_for_other_hosts_is_pushed_all_the_same() {
+    let Some(world) = world(FIX).await else { return };
+    let refuse = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''refused''; END'; \
+                  CREATE TRIGGER refuse BEFORE INSERT ON packs FOR EACH ROW EXECUTE FUNCTION refuse()";
+    sqlx::raw_sql(refuse).execute(&world.by_hand().await).await.expect("made");
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    to_the_end(&world, issue).await;
+}
+
 /// Both are restarted, one after the other: no review waits for longer than a lease, and nothing is lost.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rolling_restart_leaves_no_gap() {

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 const SHORTEST_COMMIT: usize = 7;
 
 pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
+    draft.judged_again = draft.task.unjudged.contains(&decision.source);
     advance::end_by_words(draft, decision);
     let login = decision.poster.login.clone();
     if let (Some(whom), Some(verb)) = (&decision.barred, decision.verb.command())

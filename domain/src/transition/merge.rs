@@ -11,7 +11,8 @@ pub(super) fn asked(draft: &mut Draft, decision: &Decision, bar: Option<&MergeBa
         _ if has_upstream(draft) => MergeBar::Copied,
         (_, Some(bar)) => bar.clone(),
         (State::Approved { commit, .. }, None) if decision.head.as_ref() == Some(commit) => {
-            return want(draft, decision, To::Asked { number: decision.number, thread: decision.thread });
+            let to = To::Asked { number: decision.number, thread: decision.thread, again: None };
+            return want(draft, decision, to);
         }
         (State::Approved { commit, .. }, None) => MergeBar::Moved { commit: commit.clone() },
         (

@@ -40,6 +40,8 @@ pub struct Step {
 pub(crate) struct Draft {
     pub task: Task,
     pub now: crate::Millis,
+    /// Whether the decision was held before: what it is answered now is posted beside what it was answered then.
+    pub judged_again: bool,
     step: Step,
 }
 
@@ -60,7 +62,8 @@ impl Draft {
 
     /// Posts a notice where the text with this decision is.
     pub fn answer(&mut self, to: &Decision, notice: Notice) {
-        self.want(Effect::Comment { to: To::Asked { number: to.number, thread: to.thread }, notice });
+        let again = self.judged_again.then_some(self.task.seq);
+        self.want(Effect::Comment { to: To::Asked { number: to.number, thread: to.thread, again }, notice });
     }
 
     /// Refuses a decision, and records the reason.
@@ -143,7 +146,7 @@ impl Draft {
 /// has to be stored in one transaction with the envelope's key.
 pub fn transition(task: &Task, envelope: &Envelope) -> (Task, Step) {
     let before = task.state.name();
-    let mut draft = Draft { task: task.clone(), now: envelope.now, step: Step::default() };
+    let mut draft = Draft { task: task.clone(), now: envelope.now, judged_again: false, step: Step::default() };
     if !task.state.ended() {
         take(&mut draft, &envelope.input);
     } else if let Input::EgressSet { serial, notice } = &envelope.input {
@@ -184,7 +187,7 @@ fn noticed(draft: &mut Draft, notice: &Notice) {
     let to = if let Notice::Beside { number, thread, .. } = notice {
         To::Beside { number: *number, thread: *thread }
     } else {
-        To::Seen { seq: draft.task.seq }
+        To::Seen { seq: draft.task.seq, digest: Some(notice.digest()) }
     };
     draft.want(Effect::Comment { to, notice: notice.clone() });
 }

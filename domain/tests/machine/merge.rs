@@ -105,7 +105,7 @@ fn a_reader_merges_nothing() {
 fn a_merge_that_is_refused_leaves_the_work_approved_and_can_be_asked_for_again() {
     let mut walk = at_final(false);
     walk.decide(asked(201, None));
-    let to = To::Asked { number: 201, thread: None };
+    let to = To::Asked { number: 201, thread: None, again: None };
     let bar = MergeBar::Forge { refusal: "Does not have enough approvals".into() };
     walk.feed(Input::NotMerged { why: bar.clone(), login: "p7".into(), to });
     assert_eq!((walk.task.state.name(), why(&walk)), ("approved", Some(&bar)));

@@ -112,9 +112,15 @@ fn what_is_noticed_outside_is_posted_where_it_belongs() {
     let before = walk.task.clone();
     walk.feed(Input::Noticed { notice: Notice::Trouble { sentence: "the forge is away".into() } });
     assert!(walk.shows && walk.last == Step::default(), "nobody is notified: {:?}", walk.last);
-    let moved = Notice::Moved { from: "a/b".into(), to: "a/c".into() };
-    walk.feed(Input::Noticed { notice: moved.clone() });
-    assert_eq!(walk.last.effects, [Effect::Comment { to: To::Seen { seq: before.seq }, notice: moved }]);
+    let mut keys = Vec::new();
+    for to in ["a/c", "a/d", "a/c"] {
+        let moved = Notice::Moved { from: "a/b".into(), to: to.into() };
+        walk.feed(Input::Noticed { notice: moved.clone() });
+        assert!(matches!(&walk.last.effects[..], [Effect::Comment { to: To::Seen { seq, .. }, notice }]
+            if *seq == before.seq && *notice == moved));
+        keys.extend(walk.last.effects.iter().map(Effect::key));
+    }
+    assert!(keys[0] == keys[2] && keys[0] != keys[1], "each move is posted, and once: {keys:?}");
     let beside = Notice::Beside { number: 17, thread: 4, text: "t".into() };
     walk.feed(Input::Noticed { notice: beside.clone() });
     assert_eq!(walk.last.effects, [Effect::Comment { to: To::Beside { number: 17, thread: 4 }, notice: beside }]);

@@ -175,6 +175,22 @@ fn where_two_approve_the_first_is_held_and_the_second_lets_it_go_on() {
     assert_eq!((walk.task.state.name(), walk.task.unjudged.len()), ("running", 0));
 }
 
+/// The effect's key is posted once, so that the second answer needs another one.
+#[test]
+fn a_held_approval_that_is_refused_later_is_answered_again() {
+    let first = || Decision { poster: person(7), ..second(101, Vec::new()) };
+    let mut walk = Walk::at_checkpoint();
+    let answer = |walk: &Walk| walk.last.effects.iter().map(Effect::key).find(|key| key.starts_with("comment:"));
+    walk.decide(first());
+    assert_eq!(answer(&walk).as_deref(), Some("comment:asked:101"));
+    let base = Some("another".to_owned());
+    walk.decide(Decision { base, ..first() });
+    assert!(matches!(walk.notice(), Some(Notice::Stale { .. })), "{:?}", walk.notice());
+    let again = answer(&walk).expect("an answer");
+    assert!(again.starts_with("comment:asked:101:"), "{again}");
+    assert!(walk.task.unjudged.is_empty());
+}
+
 #[test]
 fn an_approval_that_does_not_stand_any_more_is_no_second_one() {
     let reads: [fn(&mut Decision); 7] = [

@@ -153,7 +153,7 @@ fn of_texts() -> [Row; 9] {
     let state = || "success".to_owned();
     [
         (
-            Effect::Comment { to: To::Seen { seq: 1 }, notice: Notice::Help },
+            Effect::Comment { to: To::Seen { seq: 1, digest: None }, notice: Notice::Help },
             "comment",
             Talk,
             false,
@@ -178,7 +178,7 @@ fn of_texts() -> [Row; 9] {
         (Effect::ReadyPull, "ready_pull", Talk, false, Nothing, false, false, ReadBack),
         (Effect::AttachLog, "attach_log", Talk, false, Nothing, false, false, ReadBack),
         (
-            Effect::Merge { serial, commit: at(), asker: person(7), to: To::Seen { seq: 1 } },
+            Effect::Merge { serial, commit: at(), asker: person(7), to: To::Seen { seq: 1, digest: None } },
             "merge",
             Talk,
             false,

@@ -89,6 +89,15 @@ impl Actions {
         Err(SandboxError::Unavailable("the line to the sandbox breaks again and again; trying later".to_owned()))
     }
 
+    /// Whether the runner has this request from an earlier try: it runs, or its result is not acknowledged yet.
+    ///
+    /// # Errors
+    /// As those of [`Actions::act`], also where the runner is another one by now, so that an earlier try may have run in the one before.
+    pub async fn has_begun(&self, task: i64, request_id: u64) -> Result<bool> {
+        self.core.must_be_current(task)?;
+        Ok(self.sessions.of(task).await?.link.knows(request_id))
+    }
+
     /// A router closes every subnet when a new process connects: reopens the subnet of a task at work, unless this process has closed it.
     async fn go_on(&self, task: i64) -> Result<()> {
         match self.core.subnet(task) {

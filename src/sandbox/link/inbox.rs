@@ -144,6 +144,10 @@ impl Inbox {
         true
     }
 
+    pub(super) fn knows(&self, id: u64) -> bool {
+        self.lock().requests.contains_key(&id)
+    }
+
     pub(super) fn is_running(&self, id: u64) -> bool {
         self.lock().requests.get(&id).is_some_and(|slot| slot.outcome.is_none())
     }

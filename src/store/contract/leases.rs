@@ -86,7 +86,7 @@ pub async fn what_another_host_works_for_is_not_written(fresh: Fresh) {
     };
     let late = store.append(append(1, "a")).await;
     assert!(
-        matches!(&late, Err(StoreError::Elsewhere { repository, address }) if repository == "shop" && address == "b.example"),
+        matches!(&late, Err(StoreError::Elsewhere { repository, address, .. }) if repository == "shop" && address == "b.example"),
         "{late:?}"
     );
     let late = store.effect_started(effect.id, 1).await;
@@ -99,6 +99,17 @@ pub async fn what_another_host_works_for_is_not_written(fresh: Fresh) {
     let row = store.task_row(task.id).await.expect("read").expect("there");
     assert_eq!(row.owner, "b");
     assert!(!store.knows_input("other").await.expect("read"));
+}
+
+pub async fn a_host_that_is_gone_is_not_said_to_work(fresh: Fresh) {
+    let store = fresh.open().await;
+    let epoch = store.begin_epoch(1).await.expect("begun");
+    claimed(&store, Claim { lasts_ms: 3_600_000, ..host("a", epoch + 1, &["shop"]) }).await;
+    let refused = async || store.note_input_of("shop", "comment:1#0", 9).await.expect_err("refused").to_string();
+    assert_eq!(refused().await, "another host works for the repository shop now: a.example");
+    store.release("a", epoch + 1, vec!["shop".into()], true).await.expect("given back");
+    let gone = refused().await;
+    assert!(gone.starts_with("a.example had the repository shop last and is silent"), "{gone}");
 }
 
 pub async fn what_was_given_back_is_free_at_once(fresh: Fresh) {

@@ -64,3 +64,18 @@ pub async fn what_two_live_tasks_changed_is_found_until_one_ends(fresh: Fresh) {
     feed(&store, &task, "closed", Input::IssueClosed).await;
     assert!(store.shared_files(one).await.expect("read").is_empty(), "who has ended changes nothing any more");
 }
+
+pub async fn files_of_a_large_checkpoint_are_all_stored(fresh: Fresh) {
+    let store = fresh.open().await;
+    let (one, two) = (created(&store, "opened:3").await.id, created(&store, "opened:4").await.id);
+    let names: Vec<String> = (0..900).map(|n| format!("{n:04}.py")).collect();
+    // The first one again, within a statement and in a later one.
+    let mut paths: Vec<&str> = vec!["0000.py"];
+    paths.extend(names.iter().map(String::as_str).chain(["0000.py"]));
+    capture(&store, one, &paths).await;
+    capture(&store, two, &paths).await;
+    let shared = store.shared_files(one).await.expect("read");
+    assert!(shared.iter().map(|it| &it.path).eq(&names), "{} files", shared.len());
+    capture(&store, two, &[]).await;
+    assert_eq!(store.shared_files(two).await.expect("read").len(), names.len());
+}

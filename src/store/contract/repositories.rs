@@ -48,3 +48,32 @@ pub async fn an_entry_that_was_taken_out_keeps_its_generation(fresh: Fresh) {
     assert!(store.put_entry(entry("shop", 1, "{}")).await.is_err(), "an older one does not come back");
     store.put_entry(entry("shop", 3, "{}")).await.expect("added again");
 }
+
+pub async fn a_repository_that_is_added_again_is_read_from_then_on(fresh: Fresh) {
+    let store = fresh.open().await;
+    let kinds = ["first", "looked-up", "replies", "answers", "own"].map(|kind| format!("{kind}:shop"));
+    let mut own = vec!["shop", "stop:shop#3", "start:shop:writer"];
+    own.extend(kinds.iter().map(String::as_str));
+    let others = ["shop2", "first:shop2", "first:a-shop", "stop:Shop#3", "start:till:shop", "till"];
+    store.put_entry(entry("shop", 1, "{}")).await.expect("stored");
+    for name in own.iter().chain(&others) {
+        store.set_watermark(name, 7).await.expect("stored");
+    }
+    let left = async |names: &[&str]| {
+        let mut left = Vec::new();
+        for name in names {
+            left.extend(store.watermark(name).await.expect("read").map(|_| (*name).to_owned()));
+        }
+        left
+    };
+    store.put_entry(entry("shop", 2, "{}")).await.expect("changed");
+    assert_eq!(left(&own).await, own);
+    store.put_entry(entry("shop", 3, "")).await.expect("removed");
+    assert!(left(&own).await.is_empty());
+    assert_eq!(left(&others).await, others);
+    // By a reading that was under way.
+    store.set_watermark("first:shop", 8).await.expect("stored");
+    store.put_entry(entry("shop", 4, "{}")).await.expect("added again");
+    assert!(left(&own).await.is_empty());
+    assert_eq!(left(&others).await, others);
+}

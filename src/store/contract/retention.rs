@@ -99,6 +99,35 @@ pub async fn what_is_old_goes_step_by_step_and_what_a_live_task_needs_stays(fres
     assert_eq!(overdue, [(gone, "shop".to_owned())]);
 }
 
+pub async fn old_rows_of_many_tasks_go_at_once(fresh: Fresh) {
+    let store = fresh.open().await;
+    let mut tasks = Vec::new();
+    for issue in 3..28 {
+        tasks.push(created(&store, &format!("opened:{issue}")).await.id);
+    }
+    let (live, gone) = tasks.split_first().expect("tasks");
+    for id in gone {
+        ended(&store, *id, 30).await;
+    }
+    for n in 0..600 {
+        store.note_input(&format!("{}:{n}#0", ["comment", "review", "place"][n % 3]), 20).await.expect("noted");
+    }
+    let before = Before { details: Some(31), tasks: Some(31), ..Before::default() };
+    let mut slices = 1;
+    while store.prune(before).await.expect("pruned") {
+        slices += 1;
+    }
+    let count = async |sql: &'static str| {
+        sqlx::query_scalar::<_, i64>(sql).fetch_one(&store.readers()).await.expect("read")
+    };
+    assert_eq!(slices, 2);
+    assert_eq!(count("SELECT COUNT(*) FROM tasks WHERE trimmed").await, gone.len() as i64);
+    assert_eq!(count("SELECT COUNT(DISTINCT task) FROM effects").await, 1, "of the live task {live}");
+    assert_eq!(count("SELECT COUNT(*) FROM inputs").await, 1);
+    assert_eq!(count("SELECT id FROM floors WHERE kind = 'comment'").await, 597);
+    assert_eq!(count("SELECT id FROM floors WHERE kind = 'review'").await, 598);
+}
+
 pub async fn handled_deliveries_go_in_slices_and_open_ones_stay(fresh: Fresh) {
     let store = fresh.open().await;
     for at in 0..1201 {
