@@ -33,7 +33,8 @@ impl Repositories {
         };
         // Not tried again: over a slow line it would fail each time, and the commit is made anew each time. A lost lease is found by what
         // stores the commit's event.
-        if let Err(error) = self.store.keep_pack(task.id, commit, tagged(&self.pack_key, task.id, commit, &pack)).await {
+        if let Err(error) = self.store.keep_pack(task.id, commit, tagged(&self.pack_key, task.id, commit, &pack)).await
+        {
             tracing::warn!(task = task.id.0, %error, "a commit could not be stored: it stays here until it is pushed");
         }
         Ok(())

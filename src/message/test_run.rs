@@ -342,12 +342,8 @@ mod tests {
     #[test]
     fn a_status_is_known_by_as_much_of_the_command_as_it_shows() {
         let base = |exit_code| OnBase { commit: commit('b'), files: 0, within: 1, exit: exit(exit_code, "") };
-        let ran = |on_base| TestResult::Ran {
-            on_branch: exit(Some(0), ""),
-            on_base,
-            weaker: Vec::new(),
-            hosts: Vec::new(),
-        };
+        let ran =
+            |on_base| TestResult::Ran { on_branch: exit(Some(0), ""), on_base, weaker: Vec::new(), hosts: Vec::new() };
         let results = [ran(None), ran(Some(base(Some(1)))), ran(Some(base(Some(0)))), ran(Some(base(None)))];
         for command in ["make check".to_owned(), format!("cd a && {}: b", "make check ".repeat(30))] {
             let of = |command: &str| TestRun { command: command.into(), ..run(true) };

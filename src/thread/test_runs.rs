@@ -196,13 +196,8 @@ mod tests {
     fn a_head_on_no_branch_is_run_as_a_forks_is() {
         let on_no_branch = PullRequest { head_ref: "refs/pull/4/head".into(), ..pull(Some("lab/shop")) };
         assert!(is_of_fork(&on_no_branch, &RepoRef::new("lab", "shop")));
-        let verb = |each_push| Verb::Test {
-            command: "make check".into(),
-            setup: None,
-            branch: None,
-            bug: false,
-            each_push,
-        };
+        let verb =
+            |each_push| Verb::Test { command: "make check".into(), setup: None, branch: None, bug: false, each_push };
         let run = of_fork(&verb(false), &on_no_branch).expect("run once");
         assert_eq!((run.branch.as_str(), run.commit.as_str()), ("pull/4/head", on_no_branch.head_sha.as_str()));
         assert_eq!(of_fork(&verb(true), &on_no_branch), None);

@@ -117,9 +117,8 @@ pub async fn old_rows_of_many_tasks_go_at_once(fresh: Fresh) {
     while store.prune(before).await.expect("pruned") {
         slices += 1;
     }
-    let count = async |sql: &'static str| {
-        sqlx::query_scalar::<_, i64>(sql).fetch_one(&store.readers()).await.expect("read")
-    };
+    let count =
+        async |sql: &'static str| sqlx::query_scalar::<_, i64>(sql).fetch_one(&store.readers()).await.expect("read");
     assert_eq!(slices, 2);
     assert_eq!(count("SELECT COUNT(*) FROM tasks WHERE trimmed").await, gone.len() as i64);
     assert_eq!(count("SELECT COUNT(DISTINCT task) FROM effects").await, 1, "of the live task {live}");
