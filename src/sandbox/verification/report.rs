@@ -105,7 +105,8 @@ fn marked(line: &str) -> Option<&str> {
         return None;
     }
     if let Some((file, count)) = file(rest).filter(|(_, count)| plain || !count.is_empty()) {
-        return (!(failed && is_unloaded(file)) && !count.starts_with("0 test")).then_some(file);
+        let counts = !count.starts_with("0 test") && !(failed && is_unloaded(file));
+        return counts.then_some(file);
     }
     let noted = rest.rsplit_once(" # ").map(|(test, _)| test).filter(|test| bracketed(test).is_some());
     let test = noted.unwrap_or(rest);
