@@ -77,8 +77,9 @@ def narrowed(personalities):
         rules.append(rule(["ioctl"], [differs]))
     # Of the caller alone (0): any process of the user could else take the processor, or its limits, from process 1, which watches the disk.
     # The number of one of the caller's own threads is refused too, for a filter does not know whose it is: pthread_setaffinity_np,
-    # pthread_setschedparam, `renice`, `taskset -p` and `prlimit --pid` fail with EPERM; nice, ulimit and every query work.
+    # pthread_setschedparam, `renice`, `taskset -p` and setting by `prlimit --pid` fail with EPERM; nice, ulimit and every query work.
     rules.append(rule(["prlimit64", "sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler"], equal((0, 0))))
+    rules.append(rule(["prlimit64"], equal((2, 0))))  # no new limit: a query
     rules.append(rule(["setpriority"], equal((0, 0), (1, 0))))  # PRIO_PROCESS
     rules.append(rule(["ioprio_set"], equal((0, 1), (1, 0))))  # IOPRIO_WHO_PROCESS
     return rules

@@ -139,7 +139,11 @@ mod tests {
                 let equal = |&(index, value): &(u64, u64)| serde_json::json!({ "index": index, "value": value, "op": "SCMP_CMP_EQ" });
                 let expected: Vec<Value> = args.iter().map(equal).collect();
                 let found: Vec<&Value> = allowed(&rules, name).into_iter().map(|rule| &rule["args"]).collect();
-                assert_eq!(found, [&Value::from(expected)], "{name}");
+                // Without a new limit, prlimit64 only asks.
+                let query = Value::from([equal(&(2, 0))]);
+                let mut all = vec![Value::from(expected)];
+                all.extend((name == "prlimit64").then_some(query));
+                assert_eq!(found, all.iter().collect::<Vec<_>>(), "{name}");
             }
         }
     }

@@ -238,7 +238,11 @@ fn withdrawn(review: &Review, inline: &[ReviewComment], used: &Decision) -> Opti
             let why = "its review only comments: it has to approve, or `/approve` with the commit has to be a comment of its own";
             return Some(why.to_owned());
         }
-        ReviewState::RequestChanges | ReviewState::Pending | ReviewState::RequestReview | ReviewState::Dismissed => {
+        ReviewState::RequestChanges
+        | ReviewState::Pending
+        | ReviewState::RequestReview
+        | ReviewState::Dismissed
+        | ReviewState::DismissedApproval => {
             return Some("the approval was dismissed".to_owned());
         }
     }
@@ -254,12 +258,19 @@ fn changed(comment: &Comment, used: &Decision) -> bool {
 impl ApprovedSource for StoreSource {
     async fn offers(&self, branch: &Branch, repository: Option<&str>) -> Result<Vec<Offer>, String> {
         let mut offers = Vec::new();
-        for entry in self.config.repositories().iter() {
-            if repository.is_none_or(|key| key == entry.key) {
-                offers.extend(self.offer_of(entry, branch).await?);
+        let mut failed = None;
+        for entry in self.config.repositories().iter().filter(|entry| repository.is_none_or(|key| key == entry.key)) {
+            match self.offer_of(entry, branch).await {
+                Ok(offer) => offers.extend(offer),
+                Err(why) => failed = Some(format!("{}: {why}", entry.key)),
             }
         }
-        Ok(offers)
+        match failed {
+            // Which one is meant cannot be known without it.
+            Some(why) if offers.is_empty() || repository.is_some() => Err(why),
+            Some(why) => Err(format!("{why}; --repository {} takes the other one", offers[0].repository)),
+            None => Ok(offers),
+        }
     }
 
     async fn standing(&self, offer: &Offer) -> Result<ApprovalState, String> {
@@ -370,7 +381,7 @@ mod tests {
         assert_eq!(withdrawn(&review, &inline, &used), None);
         type Spoil = fn(&mut Review, &mut Vec<ReviewComment>);
         let spoils: [(&str, Spoil); 6] = [
-            ("dismissed", |review, _| review.state = ReviewState::Dismissed),
+            ("dismissed", |review, _| review.state = ReviewState::DismissedApproval),
             ("only comments", |review, _| review.state = ReviewState::Comment),
             ("its text", |review, _| review.body = "not fine".into()),
             ("what the page shows", |review, _| review.updated_at = 9_000),

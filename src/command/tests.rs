@@ -395,6 +395,7 @@ fn the_machine_lets_those_give_a_command_whom_the_table_names() {
         let argument = match spec.name {
             "budget" => "1 usd",
             "model" => "local",
+            "retry" => "--from 1",
             "test-pr" | "test-pr-bug" => "\"true\"",
             _ => "a.test",
         };

@@ -34,7 +34,7 @@ use self::reminders::Reminders;
 pub use self::request::request;
 pub(super) use self::request::request_with;
 use super::failing::{EarlierRuns, Ran};
-use super::fence::{Fence, Trust};
+use super::fence::{Fence, Trust, spelled};
 use super::nudge::{self, Form, Progress};
 use super::repeats::{Repeats, renews, tells};
 use super::style::text as blocks;
@@ -123,6 +123,8 @@ struct Replay<'a> {
     on_base: Option<Ran>,
     /// Consecutive answers without a call; then what was done before.
     nudges: u8,
+    /// Those before the newest answer with calls, which goes on with them where it only notes something.
+    nudges_before: u8,
     progress: Progress,
     repeats: Repeats<'a>,
     /// What actions wrote: the agent is told if it takes that back.
@@ -185,6 +187,7 @@ impl<'a> Replay<'a> {
             checked: None,
             on_base: None,
             nudges: 0,
+            nudges_before: 0,
             progress: Progress::default(),
             repeats: Repeats::default(),
             edited: stuck::Written::default(),
@@ -232,7 +235,7 @@ impl<'a> Replay<'a> {
             }
             Event::WorkKept { commit } => self.head = Some(commit),
             Event::PlanUpdated { plan, .. } => self.plan = Some(plan),
-            Event::AnotherWay { tried } => (self.tried, self.nudges) = (tried, 0),
+            Event::AnotherWay { tried } => (self.tried, self.nudges, self.nudges_before) = (tried, 0, 0),
             Event::ConversationRestarted => self.restart(),
             _ => self.heard(event),
         }
@@ -282,8 +285,11 @@ impl<'a> Replay<'a> {
     }
 
     fn nudged(&mut self) {
-        self.nudges = self.nudges.saturating_add(1);
         let noted = self.open.as_ref().is_some_and(|open| !open.calls.is_empty());
+        if noted {
+            self.nudges = self.nudges_before;
+        }
+        self.nudges = self.nudges.saturating_add(1);
         self.notes.push(self.asked_for().nudge(self.nudges, noted));
     }
 
@@ -338,7 +344,7 @@ impl<'a> Replay<'a> {
         }
         self.calling = false;
         if !calls.is_empty() {
-            self.nudges = 0;
+            self.nudges_before = std::mem::take(&mut self.nudges);
         }
         for host in std::mem::take(&mut self.unheard) {
             self.say("allowed", context! { host });
@@ -412,7 +418,7 @@ impl<'a> Replay<'a> {
         let before = command.and_then(|command| self.ran.get(command));
         let runs = outcome::Runs { now: now.as_ref(), earlier: EarlierRuns { before, base: self.on_base.as_ref() } };
         let (mut text, error) = outcome::render(self.fence, call, ended, place, &runs, cap);
-        if old && ended.text.chars().count() > cap {
+        if old && spelled(&ended.text).chars().count() > cap {
             let again = match self.form {
                 Form::Tools => format!("`recall` with number {number}"),
                 Form::Text => format!("a line `RECALL {number}`"),

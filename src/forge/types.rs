@@ -257,8 +257,10 @@ pub enum ReviewState {
     Pending,
     /// No review, but a row about a requested one.
     RequestReview,
-    /// An approval or rejection that was dismissed and no longer counts.
+    /// A rejection that was dismissed and no longer counts.
     Dismissed,
+    /// An approval that was dismissed: by a person, or by the forge itself after a push.
+    DismissedApproval,
 }
 
 /// A review of a pull request, without its inline comments.

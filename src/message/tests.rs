@@ -74,7 +74,7 @@ fn said(given: Notice, task: &Task) -> String {
 fn pauses() -> Vec<Notice> {
     let reasons = [
         PauseReason::Budget { what: "money".into() },
-        PauseReason::Stuck { sentence: "five turns in a row held no usable tool call".into() },
+        PauseReason::Stuck { sentence: "five turns in a row held no call that does something".into() },
         PauseReason::ContextFull { context_tokens: None },
         PauseReason::ContextFull { context_tokens: Some(32_768) },
         PauseReason::Asked { login: "bob".into() },

@@ -141,13 +141,40 @@ pub fn test_scripts(package: &str) -> Vec<String> {
     ["pretest", "test", "posttest"].into_iter().filter_map(script).collect()
 }
 
-/// Tells whether one of these commands names a path as a word of its own, seen from the root or from a directory that is named too.
-pub fn named_in(commands: &[String]) -> impl Fn(&str) -> bool {
+/// Tells whether one of these commands runs a path, seen from the root or from a directory that is named too. What a linter or a compiler is
+/// given is a source, which the tests are about.
+pub fn run_by(commands: &[String]) -> impl Fn(&str) -> bool {
     let named: HashSet<&str> = commands.iter().flat_map(|command| words(command)).collect();
+    let parts = commands.iter().flat_map(|command| command.split([';', '&', '|', '(', ')', '`', '\n']));
+    let mut run: HashSet<&str> = parts.filter_map(first_run).collect();
+    run.extend(named.iter().filter(|word| SCRIPTS.iter().any(|end| word.ends_with(end))));
     move |path: &str| {
         let above = |word: &str| path.strip_suffix(word)?.strip_suffix('/');
-        named.contains(path) || named.iter().any(|word| above(word).is_some_and(|folder| named.contains(folder)))
+        run.contains(path) || run.iter().any(|word| above(word).is_some_and(|folder| named.contains(folder)))
     }
+}
+
+/// Ends of names of files that are only there to be run.
+const SCRIPTS: [&str; 6] = [".sh", ".bash", ".mk", ".bat", ".cmd", ".ps1"];
+/// Words of a simple command that may stand before the program that it runs.
+const BEFORE: [&str; 13] =
+    ["env", "time", "timeout", "nice", "exec", "!", "{", "if", "then", "else", "do", "while", "until"];
+/// Programs whose first argument that is no option is what they run.
+const INTERPRETERS: [&str; 12] =
+    ["sh", "bash", "dash", "zsh", "source", ".", "python", "python3", "node", "ruby", "perl", "php"];
+
+/// What a simple command runs: its first word, or the first argument of an interpreter.
+fn first_run(command: &str) -> Option<&str> {
+    let mut words = command.split_whitespace().map(|word| word.trim_matches(['\'', '"']));
+    let is_before = |word: &&str| {
+        let is_duration = word.chars().all(|c| c.is_ascii_digit() || "smhd.".contains(c)) && *word != ".";
+        word.contains('=')
+            || word.starts_with('-')
+            || is_duration
+            || BEFORE.contains(word)
+            || INTERPRETERS.contains(word)
+    };
+    words.find(|word| !is_before(word)).map(|word| word.trim_start_matches("./"))
 }
 
 /// The words of a command, as paths from where it runs.
@@ -254,13 +281,16 @@ mod tests {
     }
 
     #[test]
-    fn what_a_test_command_names_is_told_by_its_words() {
-        let named = |command: &str, path: &str| named_in(&[command.to_owned()])(path);
+    fn what_a_test_command_runs_is_told_by_its_words() {
+        let named = |command: &str, path: &str| run_by(&[command.to_owned()])(path);
         for (command, path) in [
             ("sh scripts/check.sh", "scripts/check.sh"),
             ("./check.sh --all", "check.sh"),
             ("cd web && './ci/check.sh'", "web/ci/check.sh"),
             ("make -C web/ -f=check.mk", "web/check.mk"),
+            ("FAST=1 timeout 60 python3 -u tools/run.py --all", "tools/run.py"),
+            ("bash -c 'node run.js; true'", "run.js"),
+            ("if ./lint; then ./all; fi", "all"),
         ] {
             assert!(named(command, path), "{command}: {path}");
         }
@@ -269,6 +299,9 @@ mod tests {
             ("sh scripts/check.sh", "other/scripts/check.sh"),
             ("sh scripts/check.sh", "scripts"),
             ("cargo test", "src/test.rs"),
+            ("eslint index.js && mocha", "index.js"),
+            ("mypy app.py && pytest -q", "app.py"),
+            ("cc -o t sum.c check.c && ./t", "sum.c"),
             ("", ""),
         ] {
             assert!(!named(command, path), "{command}: {path}");

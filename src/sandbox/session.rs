@@ -61,7 +61,8 @@ const GIT_ENV: &[(&str, &str)] = &[
 ];
 
 /// Shell lines that fail where git would open a pipe, and wait without end for a writer: a file of rules, or one of a repository within the
-/// tree, wherever its `.git` leads. Of a layered workspace only its layer can have one.
+/// tree, wherever its `.git` leads; or where that cannot be known, because links there have paths without end. Of a layered workspace only
+/// its layer can have one.
 pub(super) const NO_PIPES: &str = r#"
 pipe=$(cd "${CAISSON_LAYER:-.}" && find . -path ./.git -prune -o -name .git -prune -exec sh -c '
     dir=$1
@@ -69,8 +70,16 @@ pipe=$(cd "${CAISSON_LAYER:-.}" && find . -path ./.git -prune -o -name .git -pru
         dir=$(head -c 4096 "$1" | sed -n "s/^gitdir: //p" | head -n 1)
         case $dir in /*) ;; *) dir=${1%/*}/$dir ;; esac
     fi
-    find -L "$dir" -type p -print' nested {} \; -o -name '.git*' -type p -print 2>/dev/null | head -n 1) || :
-[ -z "$pipe" ] || { echo "$pipe is a pipe, and git would wait for it without end: delete it" >&2; exit 1; }
+    limit=
+    command -v timeout >/dev/null && limit="timeout 15"
+    code=0
+    $limit find -L "$dir" -type p -print || code=$?
+    [ "$code" != 124 ] || { echo "?$1"; kill "$PPID"; }' nested {} \; -o -name '.git*' -type p -print 2>/dev/null | head -n 1) || :
+case $pipe in
+'') ;;
+'?'*) echo "${pipe#?} leads to more paths than are looked through for a pipe: delete it, or the links in it" >&2; exit 1 ;;
+*) echo "$pipe is a pipe, and git would wait for it without end: delete it" >&2; exit 1 ;;
+esac
 "#;
 
 /// A running container, attached.

@@ -4,7 +4,7 @@ use super::decisions::{FoundDecision, decision_key};
 use super::further::beside_key;
 use super::hosts::is_older;
 use super::read::{Thread, counts_in_part, whole};
-use super::remarks::feed_remarks;
+use super::remarks::{feed_remarks, tell_unheard};
 use super::{Feed, Threads, withdrawn};
 use crate::clock::now;
 use crate::command::OwnNames;
@@ -112,7 +112,7 @@ impl Threads {
         }
         // Before the decision itself, because its key marks the whole text as taken up.
         self.feed_hosts(entry, id, &key, (text, &decision, Some(task)), feed).await?;
-        feed_remarks(id, (&key, number), (&decision, remarks), feed).await?;
+        let unheard = feed_remarks(id, (&key, number), (&decision, remarks), feed).await?;
         // The text's own key is left for the new attempt, which begins once this task has ended.
         let ends = matches!(decision.verb, Verb::Retry { .. }) && may_now(&decision);
         let apart = decision.verb.is_apart() && may_now(&decision);
@@ -129,7 +129,7 @@ impl Threads {
         }
         let key = if ends { format!("{key}~") } else { key };
         feed.feed(id, &key, Input::Decided { decision: Box::new(decision) }).await?;
-        Ok(())
+        tell_unheard(id, &key, unheard, feed).await
     }
 
     /// Judges what is held about the checkpoint that stands.

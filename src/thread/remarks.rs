@@ -30,37 +30,51 @@ pub(super) fn beside(verb: &Verb, (review, own): (&Review, &[&ReviewComment]), b
     own.iter().filter(|note| !gives(note)).filter_map(|note| item(note)).collect()
 }
 
-/// Feeds the remarks beside a decision, whose next use tells the agent of them. `key` is that of its text, `number` its pull request's.
+/// Feeds the remarks beside a decision, whose next use tells the agent of them. `key` is that of its text, `number` its pull request's. Gives
+/// what their author is told where the decision approves finished work.
 pub(super) async fn feed_remarks(
     id: TaskId,
     (key, number): (&str, u64),
     (decision, remarks): (&Decision, RemarksBeside),
     feed: &dyn Feed,
-) -> Result<(), Trouble> {
+) -> Result<Option<Notice>, Trouble> {
     if remarks.items.is_empty() || decision.edited || decision.right < Access::Write {
-        return Ok(());
+        return Ok(None);
     }
     let (task, login) = (feed.look(id).await?, &decision.poster.login);
     // There a remark would be the answer, and refuse an action that waits for permission.
     let asks = matches!(task.underneath(), State::Asking { .. });
-    let is_finished = matches!(task.underneath(), State::FinalReview { .. } | State::Approved { .. });
-    let text = match &decision.verb {
-        _ if asks => Some(message::remarks_too_early(login)),
-        Verb::Approve { .. } if is_finished => Some(message::remarks_to_nobody(login)),
-        _ => None,
-    };
     // The first remark's own number, since the review's own is answered once.
     let first = remarks.items.iter().find_map(|item| item.comment).unwrap_or(decision.number);
-    if let Some(text) = text {
-        let notice = Notice::Beside { number: first, thread: number, text };
-        feed.feed(id, &format!("{key}~unheard"), Input::Noticed { notice }).await?;
+    let notice = |text| Notice::Beside { number: first, thread: number, text };
+    if asks {
+        let notice = notice(message::remarks_too_early(login));
+        feed.feed(id, &unheard_key(key), Input::Noticed { notice }).await?;
+        return Ok(None);
     }
-    if !asks {
-        let said = Verb::Say { items: remarks.items };
-        let said = Decision { number: first, edited: remarks.edited, verb: said, ..decision.clone() };
-        feed.feed(id, &format!("{key}~remarks"), Input::Decided { decision: Box::new(said) }).await?;
+    let said = Verb::Say { items: remarks.items };
+    let said = Decision { number: first, edited: remarks.edited, verb: said, ..decision.clone() };
+    feed.feed(id, &format!("{key}~remarks"), Input::Decided { decision: Box::new(said) }).await?;
+    let approves = matches!(decision.verb, Verb::Approve { .. });
+    Ok(approves.then(|| notice(message::remarks_to_nobody(login))))
+}
+
+/// Feeds what the author of remarks beside an approval is told, once that was judged and the finished work stands approved.
+pub(super) async fn tell_unheard(
+    id: TaskId,
+    key: &str,
+    notice: Option<Notice>,
+    feed: &dyn Feed,
+) -> Result<(), Trouble> {
+    let Some(notice) = notice else { return Ok(()) };
+    if matches!(feed.look(id).await?.underneath(), State::Approved { .. }) {
+        feed.feed(id, &unheard_key(key), Input::Noticed { notice }).await?;
     }
     Ok(())
+}
+
+fn unheard_key(key: &str) -> String {
+    format!("{key}~unheard")
 }
 
 #[cfg(test)]

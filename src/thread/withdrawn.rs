@@ -104,12 +104,18 @@ pub(super) fn seen(task: &Task, thread: &Thread) -> Vec<RemarkWithdrawn> {
 }
 
 /// Why nothing of a review counts any more. The forge itself dismisses the earlier reviews of somebody who reviews again, so a dismissal
-/// withdraws only what nobody's later verdict can have replaced.
+/// withdraws only what nobody's later verdict can have replaced. It also dismisses approvals after a push, where a branch's rule says so;
+/// remarks in one stand all the same.
 fn of_review(reviews: &[Review], id: i64) -> Option<Withdrawal> {
     let Some(review) = reviews.iter().find(|review| review.id == id) else { return Some(Withdrawal::Deleted) };
     let verdict = |other: &&Review| {
-        let decides =
-            matches!(other.state, ReviewState::Approved | ReviewState::RequestChanges | ReviewState::Dismissed);
+        let decides = matches!(
+            other.state,
+            ReviewState::Approved
+                | ReviewState::RequestChanges
+                | ReviewState::Dismissed
+                | ReviewState::DismissedApproval
+        );
         decides && other.author.id == review.author.id && other.number > review.number
     };
     let replaced = reviews.iter().any(|other| verdict(&other));
@@ -160,6 +166,7 @@ mod tests {
             assert_eq!(of_review(&[dismissed.clone(), review(2, state, 7)], 1), None, "{state:?}");
         }
         assert_eq!(of_review(&[review(1, ReviewState::RequestChanges, 7)], 1), None);
+        assert_eq!(of_review(&[review(1, ReviewState::DismissedApproval, 7)], 1), None, "a push may have done it");
         assert_eq!(of_review(&[dismissed], 2), Some(Withdrawal::Deleted));
     }
 

@@ -133,7 +133,9 @@ pub(crate) fn review(review: &Review, inline: &[ReviewComment], bot: Option<&str
             let plain = || asked.unwrap_or_else(|| Verb::Say { items: items.clone() });
             return Some(said.map_or_else(plain, |it| with(it, &items)));
         }
-        ReviewState::Pending | ReviewState::RequestReview | ReviewState::Dismissed => return None,
+        ReviewState::Pending | ReviewState::RequestReview | ReviewState::Dismissed | ReviewState::DismissedApproval => {
+            return None;
+        }
     };
     Some(match said {
         // The text of an approving review may name what it approves.

@@ -83,7 +83,7 @@ pub async fn an_approval_names_its_commit(lab: Arc<Lab>) {
     let path = format!("/repos/{}/pulls/{pull}/reviews/{first}/dismissals", place.repo);
     let (status, said) = lab.hand("caisson").call("POST", &path, json!({ "message": "no", "priors": false })).await;
     assert_eq!(status, 200, "{said}");
-    assert_eq!(lab.bot.reviews(&place.repo, pull).await.unwrap()[0].state, ReviewState::Dismissed);
+    assert_eq!(lab.bot.reviews(&place.repo, pull).await.unwrap()[0].state, ReviewState::DismissedApproval);
 }
 
 /// An approval given in advance is read again after later pushes, which mark it as stale; that is not an edit.

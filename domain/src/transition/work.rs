@@ -270,7 +270,7 @@ fn worn_out(draft: &mut Draft, loss: Loss) -> bool {
 pub(super) fn proceed(draft: &mut Draft) {
     while draft.task.state == State::Running && draft.task.running.is_none() {
         if draft.task.malformed >= MALFORMED_LIMIT {
-            let sentence = "five turns in a row held no usable tool call".to_owned();
+            let sentence = "five turns in a row held no call that does something".to_owned();
             return draft.pause(PauseReason::Stuck { sentence });
         }
         // Words about remarks are taken up wherever they stand in an answer: the review of its last action shows them.

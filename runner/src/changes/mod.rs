@@ -23,6 +23,9 @@ use self::ignored::Ignored;
 use self::tree::{Difference, MOST, Tree};
 use self::watcher::{Observed, Watcher};
 
+/// So many times as much is read before an action as after one.
+const REST: usize = 4;
+
 pub struct Changes {
     root: PathBuf,
     watcher: Option<Arc<Watcher>>,
@@ -54,15 +57,16 @@ impl Changes {
         self.of_the_host.store(true, Ordering::SeqCst);
     }
 
-    /// Before an action: takes in changes of the host, so that they are not attributed to the action.
+    /// Before an action: takes in changes of the host, and what the action before it left to be read, so that neither is attributed to it.
     pub async fn begin(&self) {
-        if !self.of_the_host.swap(false, Ordering::SeqCst) {
+        let is_cut = self.watcher.as_ref().is_some_and(|watcher| watcher.is_cut());
+        if !self.of_the_host.swap(false, Ordering::SeqCst) && !is_cut {
             return;
         }
         let (watcher, tree) = (self.watcher.clone(), Arc::clone(&self.tree));
         let look = move || {
             let mut tree = tree.lock().unwrap_or_else(PoisonError::into_inner);
-            let observed = watcher.map(|watcher| watcher.take()).unwrap_or_default();
+            let observed = watcher.map(|watcher| watcher.take(REST)).unwrap_or_default();
             drop(tree.refresh(&observed));
         };
         // A failed reading leaves the tree as it was, and the next result names too many files.
@@ -71,7 +75,7 @@ impl Changes {
 
     /// The files that the action touched.
     pub async fn end(&self) -> Touched {
-        let observed = self.watcher.as_ref().map(|watcher| watcher.take());
+        let observed = self.watcher.as_ref().map(|watcher| watcher.take(1));
         if let (Some(observed), Ok(mut tree)) = (&observed, self.tree.try_lock())
             && observed.is_little()
             && tree.observes_everything()

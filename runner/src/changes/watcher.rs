@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -66,6 +67,8 @@ pub struct Watcher {
     /// The same descriptor, used only for waiting.
     waits: Receiver,
     observed: Mutex<Observed>,
+    /// Whether the last [`Watcher::take`] left events of its time in the kernel's queue.
+    cut: AtomicBool,
 }
 
 impl Watcher {
@@ -73,7 +76,7 @@ impl Watcher {
     pub fn new() -> Option<Self> {
         let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok()?;
         let waits = Receiver::from_owned_fd_unchecked(inotify.as_fd().try_clone_to_owned().ok()?).ok()?;
-        Some(Self { inotify, waits, observed: Mutex::default() })
+        Some(Self { inotify, waits, observed: Mutex::default(), cut: AtomicBool::new(false) })
     }
 
     /// Watches a directory; watched again it has the same number. None where it is gone, no directory, or the limit is reached.
@@ -112,13 +115,17 @@ impl Watcher {
         }
     }
 
-    /// The events so far, or as many as are read at once; then more are reported as lost.
-    pub fn take(&self) -> Observed {
+    /// The events so far, or as many as are read at once so many times; then, and if the call before left some, events are reported as lost.
+    pub fn take(&self, times: usize) -> Observed {
         let mut observed = self.observed();
-        if !self.drain(&mut observed) {
-            observed.lost = true;
-        }
+        let is_cut = !(0..times).any(|_| self.drain(&mut observed));
+        observed.lost |= self.cut.swap(is_cut, Ordering::SeqCst) || is_cut;
         std::mem::take(&mut observed)
+    }
+
+    /// Whether events of the time before the last [`Watcher::take`] may come yet.
+    pub fn is_cut(&self) -> bool {
+        self.cut.load(Ordering::SeqCst)
     }
 
     fn observed(&self) -> MutexGuard<'_, Observed> {

@@ -137,6 +137,7 @@ pub(super) fn pull(pull: wire::Pull) -> Result<PullRequest> {
 
 pub(super) fn review(review: wire::Review) -> Result<Review> {
     let state = match review.state.as_str() {
+        "APPROVED" if review.dismissed => ReviewState::DismissedApproval,
         _ if review.dismissed => ReviewState::Dismissed,
         "APPROVED" => ReviewState::Approved,
         "REQUEST_CHANGES" => ReviewState::RequestChanges,

@@ -24,8 +24,6 @@ use crate::sandbox::{CaptureSpec, Result, SandboxError};
 pub(super) const QUIESCE_MS: u64 = 10_000;
 /// How long reading the tree may take, in milliseconds.
 const READ_MS: u64 = 300_000;
-/// How long the search for pipes may take, in milliseconds: links that lead to one another have paths without end.
-const PIPES_MS: u64 = 20_000;
 
 /// Makes the bot's git directory in `$dir` on the base `$1`. It may read objects of the mirror and of the agent (unless `$2` says that the
 /// base is sent), because everything is hashed again in quarantine.
@@ -216,12 +214,11 @@ impl Trees {
 /// Refuses a tree in which git would wait for a pipe, or where that cannot be known in time.
 async fn without_pipes(session: &Session) -> Result<()> {
     let script = format!("set -eu{NO_PIPES}");
-    let done = session.outcome(Work::new(["sh", "-c", &script]).wall(PIPES_MS)).await?;
+    let done = session.outcome(Work::new(["sh", "-c", &script]).wall(READ_MS)).await?;
     if done.status == Status::TimedOut {
-        let seconds = PIPES_MS / 1000;
+        let seconds = READ_MS / 1000;
         return Err(SandboxError::Limit(format!(
-            "the search for pipes that git would wait for did not end within {seconds} s; delete directories called `.git` below the \
-             root, or the links in them"
+            "the search for pipes that git would wait for did not end within {seconds} s: the workspace has too many files"
         )));
     }
     session::succeeded(&done, "reading the files of the sandbox")

@@ -14,6 +14,8 @@ const HOPS: usize = 40;
 const LONGEST: usize = 1024;
 /// The most steps over all links of a tree; a step is one component of a path that is looked up.
 const STEPS: usize = 200_000;
+/// So many more for each link, since a base may have many.
+const STEPS_EACH: usize = 32;
 /// So many bytes of a path count as one more step.
 const STEP_BYTES: usize = 64;
 
@@ -50,14 +52,14 @@ pub fn escapes(links: &HashMap<Vec<u8>, Vec<u8>>, changed: &HashSet<&[u8]>) -> V
     if changed.is_empty() {
         return Vec::new();
     }
-    let (mut steps, mut reasons) = (Steps::default(), Vec::new());
+    let (mut steps, mut reasons) = (Steps(STEPS.max(STEPS_EACH * links.len())), Vec::new());
     for (path, target) in links {
         let mut is_touched = changed.contains(path.as_slice());
         let mut pass = |place: &[u8]| is_touched |= changed.contains(place);
         let Ok(end) = walk(path, target, links, &mut pass, &mut steps) else {
             let count = links.len();
             return vec![format!(
-                "the tree's symbolic links ({count}) take more than {STEPS} steps to follow; make their targets shorter, or let them lead through fewer other links"
+                "the tree's symbolic links ({count}) take too many steps to follow; make their targets shorter, or let them lead through fewer other links"
             )];
         };
         if let Some(why) = end.err().filter(|_| is_touched) {

@@ -16,7 +16,7 @@ use crate::sandbox::cache::loader::RepositoryLoader;
 use crate::sandbox::cache::mirror::Mirrors;
 use crate::sandbox::cache::setup::Setups;
 use crate::sandbox::core::Core;
-use crate::sandbox::detect::{Detected, WANTED, named_in, runs_scripts, steers_tests, test_command, test_scripts};
+use crate::sandbox::detect::{Detected, WANTED, run_by, runs_scripts, steers_tests, test_command, test_scripts};
 use crate::sandbox::link::LinkError;
 use crate::sandbox::record::MirrorGeneration;
 use crate::sandbox::session::{self, Passing, Session, Work};
@@ -110,7 +110,7 @@ impl Runs {
         self.run_tests(spec, &spec.commit, command, "base-tests", &steering).await.map(Some)
     }
 
-    /// The changes of files that define or steer the tests that this command runs: those that it names, itself or by the base's
+    /// The changes of files that define or steer the tests that this command runs: those that it runs, itself or by the base's
     /// `package.json`, are among them.
     pub(in crate::sandbox) async fn steering(&self, spec: &VerifySpec, command: &str) -> Result<Vec<Change>> {
         let repos = &self.core.repos;
@@ -121,10 +121,10 @@ impl Runs {
             commands.extend(package.into_iter().flat_map(|text| test_scripts(&String::from_utf8_lossy(&text))));
         }
         let mut steering = repos.changes(&spec.repo_key, &spec.base, &spec.commit).await?;
-        let is_named = named_in(&commands);
+        let is_run = run_by(&commands);
         steering.retain(|change| {
             let path = String::from_utf8_lossy(&change.path);
-            steers_tests(&path) || is_named(&path)
+            steers_tests(&path) || is_run(&path)
         });
         Ok(steering)
     }
