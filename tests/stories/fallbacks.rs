@@ -203,7 +203,7 @@ fn with_tiny(dir: &Path, others: &str, tables: &str) -> String {
         "[[model]]\nid = \"small\"\nkind = \"scripted\"\nscript = \"script.toml\"\nroles = [\"worker\"]\nstyle = \"tools\"\n\
          fallback = [\"tiny\"{others}]\n\
          [[model]]\nid = \"tiny\"\nkind = \"scripted\"\nscript = \"{}\"\nstyle = \"tools\"\n\
-         context_tokens = 400\nmax_output_tokens = 100\n{tables}",
+         prompt = \"long\"\ncontext_tokens = 2048\nmax_output_tokens = 1000\n{tables}",
         tiny.display()
     )
 }

@@ -58,7 +58,7 @@ async fn the_charge_of_an_outage_is_taken_back_where_the_conversation_no_longer_
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     in_vain(&world, Queue::Work, 1).await;
     assert!(world.task().await.model_worst > 0, "kept");
-    let small = "style = \"tools\"\ncontext_tokens = 400\nmax_output_tokens = 100\n";
+    let small = "style = \"tools\"\nprompt = \"long\"\ncontext_tokens = 2048\nmax_output_tokens = 1000\n";
     world.reconfigure(|text| text.replacen("style = \"tools\"\n", small, 1)).await;
     let task = world.until_state("paused").await;
     assert_eq!((task.spent.micro_usd, task.model_worst, task.model_starts), (0, 0, 0));
