@@ -212,7 +212,9 @@ fn with_tiny(dir: &Path, others: &str, tables: &str) -> String {
 async fn a_fallback_that_does_not_hold_the_conversation_is_left_out_and_the_next_one_works() {
     let dir = tempfile::tempdir().expect("a directory");
     let works = FIX.replacen("compare versions as numbers", "the spare", 1);
-    let tables = with_tiny(dir.path(), ", \"spare\"", &spare(dir.path(), &works));
+    // The sizes of both are estimated by the counts of the one that answers, so both are sent the same.
+    let spare = format!("{}prompt = \"long\"\n", spare(dir.path(), &works));
+    let tables = with_tiny(dir.path(), ", \"spare\"", &spare);
     let world = World::of_models(&format!("name = \"r\"\n[[turn]]\n{REFUSES}"), &tables).await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let task = world.until_state("awaiting-review").await;

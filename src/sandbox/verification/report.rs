@@ -105,8 +105,9 @@ fn marked(line: &str) -> Option<&str> {
         return None;
     }
     if let Some((file, count)) = file(rest).filter(|(_, count)| plain || !count.is_empty()) {
-        let counts = !count.starts_with("0 test") && !(failed && is_unloaded(file));
-        return counts.then_some(file);
+        let is_empty = count.starts_with("0 test");
+        let is_gone = failed && is_unloaded(file);
+        return Some(file).filter(|_| !is_empty && !is_gone);
     }
     let noted = rest.rsplit_once(" # ").map(|(test, _)| test).filter(|test| bracketed(test).is_some());
     let test = noted.unwrap_or(rest);
