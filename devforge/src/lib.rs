@@ -264,4 +264,9 @@ impl Devforge {
     pub fn lose_hooks(&self, count: u32) {
         self.shared.switches.lose_hooks(count);
     }
+
+    /// Number of deliveries that are to be lost yet.
+    pub fn hooks_to_lose(&self) -> u32 {
+        self.shared.switches.hooks_to_lose()
+    }
 }

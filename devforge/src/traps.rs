@@ -181,6 +181,11 @@ impl Switches {
         locked(&self.cuts).lose_hooks = count;
     }
 
+    /// Number of deliveries that are to be lost yet.
+    pub fn hooks_to_lose(&self) -> u32 {
+        locked(&self.cuts).lose_hooks
+    }
+
     /// True if this delivery is one of those to be lost.
     pub fn take_lost_hook(&self) -> bool {
         let mut cuts = locked(&self.cuts);

@@ -262,9 +262,9 @@ async fn a_held_approval_counts_though_the_time_of_its_remark_changed() {
     let (forge, at) = (world.look(), caisson::forge::RepoRef::new("lab", "shop"));
     let notes = caisson::forge::ForgeReads::review_comments(&forge, &at, pull, review).await.expect("read");
     next_second().await;
-    world.forge.lose_hooks(1_000);
+    world.forge.lose_hooks(1);
     world.alice().edit_comment(REPO, notes[0].id, "use a tuple").expect("edited");
-    world.forge.lose_hooks(0);
+    world.until("the edit's delivery is lost", |_| world.forge.hooks_to_lose() == 0).await;
     world.forge.as_person("carol").approve(REPO, pull, &commit).expect("posted");
     world.until_state("final-review").await;
 }

@@ -294,7 +294,7 @@ fn the_links_of_a_tree_take_so_many_steps_in_all() {
     let first = format!("{deep}l0");
     assert_eq!(judged(&chain(2), &[first.as_str()]), Vec::<String>::new(), "each of them leads to something inside");
     let refused = judged(&chain(39), &[first.as_str()]);
-    assert!(refused.len() == 1 && refused[0].contains("(39) take more than 200000 steps"), "{refused:?}");
+    assert!(refused.len() == 1 && refused[0].contains("(39) take too many steps"), "{refused:?}");
     assert!(judged(&chain(39), &[]).is_empty(), "the base's own links are not followed where no link is changed");
     let huge = ("huge".to_owned(), "a/".repeat(1 << 20));
     let to_it = |n: usize| (format!("l{n}"), "huge".to_owned());
