@@ -16,6 +16,7 @@ use crate::forge::{review_hash, text_hash};
 use crate::git::{Auth, Branch, RemoteUrl};
 use crate::server::{FetchedReport, UpstreamCiReport};
 use crate::store::Store;
+use crate::upstream::on_forge;
 use anyhow::{Context, Result};
 use async_trait::async_trait;
 use domain::{Commit, Decision, End, Event, Input, MergeStep, Source, State, Task, TaskId, UpstreamChecks, Verb};
@@ -65,14 +66,13 @@ impl StoreSource {
         let (Some(base), Some(newest)) = (task.base.clone(), task.pushed.clone()) else { return Ok(None) };
         let log = self.store.log(task.id).await.map_err(|e| e.to_string())?;
         let (approved, unapproved) = approved(&task.state, &log, &newest);
-        let base_url = self.config.forge.url.as_ref().map(|u| u.as_str().trim_end_matches('/').to_owned());
-        let url = format!("{}/{}.git", base_url.unwrap_or_default(), self.at(entry).await?);
+        let url = on_forge(&self.config, &self.at(entry).await?).map_err(|e| e.to_string())?;
         Ok(Some(Offer {
             task: row.id,
             repository: entry.key.clone(),
             title: row.title,
             branch: branch.clone(),
-            url: RemoteUrl::parse(&url).map_err(|e| e.to_string())?,
+            url,
             auth: Some(self.auth.clone()),
             base,
             newest,

@@ -9,6 +9,9 @@ pub(super) const INLINE: usize = 4096;
 /// Version of the event bodies that this program writes.
 pub(super) const VERSION: i64 = 1;
 
+/// The most rows that one statement writes.
+pub(super) const ROWS: usize = 400;
+
 pub(super) struct Stored {
     pub kind: String,
     pub inline: Option<String>,

@@ -7,8 +7,6 @@ use sqlx::{Any, AnyConnection, AssertSqlSafe, FromRow};
 
 /// The most paths of one checkpoint that are stored and compared.
 const MOST_PATHS: usize = 2_000;
-/// Paths per statement.
-const ROWS: usize = 400;
 /// The most rows of shared files that are read.
 pub const MOST_SHARED: u32 = 1_000;
 
@@ -42,7 +40,7 @@ impl Store {
 /// Records the files that a checkpoint changed.
 pub(super) async fn captured(c: &mut AnyConnection, id: TaskId, tree: &CapturedTree) -> Result<(), StoreError> {
     let files = &tree.files[..tree.files.len().min(MOST_PATHS)];
-    for some in files.chunks(ROWS) {
+    for some in files.chunks(body::ROWS) {
         let values = body::placeholders(some.len(), 3);
         let sql = format!("INSERT INTO changed_files (task, digest, path) VALUES {values} ON CONFLICT DO NOTHING");
         let mut query = sqlx::query::<Any>(AssertSqlSafe(sql)).persistent(false);

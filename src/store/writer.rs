@@ -11,7 +11,7 @@ use super::{
 use domain::TaskId;
 use futures_util::FutureExt;
 use sqlx::any::{Any, AnyArguments};
-use sqlx::{AnyConnection, Connection, Executor};
+use sqlx::{AnyConnection, AssertSqlSafe, Connection, Executor};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::sync::{mpsc, oneshot};
 
@@ -300,10 +300,17 @@ async fn watermark(
 }
 
 async fn egress(connection: &mut AnyConnection, task: TaskId, lines: &[(i64, i64, String)]) -> Result<(), StoreError> {
-    let sql = "INSERT INTO egress (task, seq, at, body) VALUES ($1, $2, $3, $4) \
-               ON CONFLICT (task, seq) DO UPDATE SET at = excluded.at, body = excluded.body";
-    for (seq, at, body) in lines {
-        sqlx::query(sql).bind(task.0).bind(seq).bind(at).bind(body::storable(body)).execute(&mut *connection).await?;
+    for some in lines.chunks(body::ROWS) {
+        let values = body::placeholders(some.len(), 4);
+        let sql = format!(
+            "INSERT INTO egress (task, seq, at, body) VALUES {values} \
+             ON CONFLICT (task, seq) DO UPDATE SET at = excluded.at, body = excluded.body"
+        );
+        let mut query = sqlx::query::<Any>(AssertSqlSafe(sql)).persistent(false);
+        for (seq, at, body) in some {
+            query = query.bind(task.0).bind(seq).bind(at).bind(body::storable(body));
+        }
+        query.execute(&mut *connection).await?;
     }
     Ok(())
 }

@@ -137,7 +137,8 @@ impl Threads {
     ) -> Result<bool, Trouble> {
         let is_later = own.iter().any(|note| note.updated_at > note.created_at.max(review.submitted_at));
         let unedited = unedited_key(review, own);
-        if review.updated_at > review.submitted_at || is_later && !self.store.knows_input(&unedited).await? {
+        let is_known = !own.is_empty() && self.store.knows_input(&unedited).await?;
+        if review.updated_at > review.submitted_at || is_later && !is_known {
             return Ok(true);
         }
         // Deliveries do not name a review's id; an edit on the page is delivered with the number of the comment that shows it.
@@ -147,7 +148,7 @@ impl Threads {
                 return Ok(true);
             }
         }
-        if !own.is_empty() {
+        if !own.is_empty() && !is_known {
             self.store.note_input_of(&entry.key, &unedited, now()).await?;
         }
         Ok(false)

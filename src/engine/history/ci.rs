@@ -2,7 +2,7 @@
 
 use super::{Replay, TAIL};
 use crate::engine::failing::{self, EarlierRuns, Ran};
-use crate::engine::fence::Trust;
+use crate::engine::fence::{Trust, spelled};
 use crate::engine::outcome;
 use crate::text;
 use domain::{CiCheck, CiEnded};
@@ -28,7 +28,7 @@ impl Replay<'_> {
         let failing = failing::list(self.fence, &Ran::of(&log, false), EarlierRuns::default(), most / 2);
         context! {
             commit => ended.commit.short(),
-            checks => self.fence.wrap("failed checks of the forge's CI", Trust::None, text::cut(&checks, most_of_checks).0),
+            checks => self.fence.wrap("failed checks of the forge's CI", Trust::None, text::cut(&spelled(&checks), most_of_checks).0),
             failing => failing.unwrap_or_default(),
             tail => if log.is_empty() { String::new() } else { self.fence.wrap("log of the forge's CI", Trust::None, &tail) },
         }

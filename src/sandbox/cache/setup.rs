@@ -194,7 +194,9 @@ impl Setups {
             let left = free.saturating_sub(self.core.settings.disk_floor_bytes);
             let path = beside.join(name);
             let mut file = tokio::fs::File::create(&path).await.map_err(|e| io(&path, &e))?;
-            let script = format!("set -eu{NO_PIPES}{pack}");
+            // Git runs for one of them alone.
+            let check = if pack == PACK_WORK { NO_PIPES } else { "\n" };
+            let script = format!("set -eu{check}{pack}");
             let work = Work::new(["sh", "-c", &script]).wall(COPY_MS);
             let done = session.spool(work, &mut file, most.min(left)).await;
             let done = done.map_err(|e| match e {

@@ -111,7 +111,7 @@ pub struct Facts {
     pub changes: Vec<Change>,
     /// The whole new tree, directories included.
     pub entries: Vec<Entry>,
-    /// Targets of the symbolic links of the tree, by path.
+    /// Targets of the symbolic links of the tree, by path; empty where no link changed.
     pub links: HashMap<Vec<u8>, Vec<u8>>,
 }
 
@@ -144,7 +144,8 @@ pub fn wants_whole_tree(changes: &[Change]) -> bool {
     changes.iter().any(compared) || !changed_links(changes).is_empty()
 }
 
-/// Judges by all other rules; empty = accepted. Where [`wants_whole_tree`] is false, `entries` and `links` may be empty.
+/// Judges by all other rules; empty = accepted. Where [`wants_whole_tree`] is false, `entries` may be empty, and `links`
+/// where [`changed_links`] gives none.
 ///
 /// `protected`: patterns in addition to [`PROTECTED`]; a malformed one protects everything (fail closed).
 pub fn judge(facts: &Facts, protected: &[String], limits: &Limits) -> Vec<String> {
