@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 /// Why a decision of somebody without write access was refused, as the log has it.
 pub const NO_RIGHT: &str = "no write access";
 
+/// Why a command that is none was refused where its author has no write access, as the log has it.
+pub const NO_COMMAND: &str = "no command, and no write access";
+
 /// Why a decision was refused because the operator does not list its author for the command, as the log has it.
 pub const NOT_AMONG: &str = "not among those whom the operator lets say it";
 

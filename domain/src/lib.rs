@@ -65,7 +65,7 @@ pub use checkpoint::Checkpoint;
 pub use ci::{CiAwaited, CiCheck, CiEnded, CiOutcome, CiState, CiWait, UpstreamChecks};
 pub use ci_items::{CiItem, CiItemState, ci_items};
 pub use conflict_items::{ConflictItem, ConflictState, conflict_items};
-pub use decision::{Access, Account, Decision, Granters, Item, NO_RIGHT, NOT_AMONG, Others, Source, Verb};
+pub use decision::{Access, Account, Decision, Granters, Item, NO_COMMAND, NO_RIGHT, NOT_AMONG, Others, Source, Verb};
 pub use effect::{Again, Effect, Needs, Queue, SandboxNeed};
 pub use event::Event;
 pub use failed::FailedEffect;

@@ -132,6 +132,8 @@ pub struct Task {
     pub unjudged: Vec<Source>,
     /// Accounts that were told that they may not decide here, so that each is told once.
     pub told_no_right: BTreeSet<i64>,
+    /// Accounts without write access that were told that something is no command, so that each is told once.
+    pub told_no_command: BTreeSet<i64>,
     /// Remarks that wait for the next decision.
     pub remarks: Vec<Item>,
     /// Remarks with numbers and states, told or not.

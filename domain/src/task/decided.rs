@@ -2,7 +2,8 @@
 
 use super::Task;
 use crate::{
-    Advance, DOUBTFUL, Event, Grant, Item, ModelChosen, NO_RIGHT, NOT_AMONG, QuestionSubject, Source, State, TaskKind,
+    Advance, DOUBTFUL, Event, Grant, Item, ModelChosen, NO_COMMAND, NO_RIGHT, NOT_AMONG, QuestionSubject, Source,
+    State, TaskKind,
 };
 
 impl Task {
@@ -56,11 +57,11 @@ impl Task {
             Event::WidenedToFix { .. } => self.kind = TaskKind::Fix,
             Event::DecisionRefused { source, poster, reason } => {
                 self.unjudged.retain(|s| s != source);
-                if reason == DOUBTFUL {
-                    self.asked_at = 0;
-                }
-                if reason == NO_RIGHT || reason == NOT_AMONG {
-                    self.told_no_right.insert(poster.id);
+                match reason.as_str() {
+                    DOUBTFUL => self.asked_at = 0,
+                    NO_RIGHT | NOT_AMONG => self.told_no_right.extend([poster.id]),
+                    NO_COMMAND => self.told_no_command.extend([poster.id]),
+                    _ => {}
                 }
             }
             _ => taken_before(event),

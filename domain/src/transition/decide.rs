@@ -2,7 +2,8 @@
 
 use super::{DOUBT_MS, Draft, advance, ask, budget, go_on, host, merge, rebase, steer, unrun};
 use crate::{
-    Access, Checkpoint, Commit, Decision, Effect, End, Event, Item, NO_RIGHT, NOT_AMONG, Notice, Source, State, Verb,
+    Access, Checkpoint, Commit, Decision, Effect, End, Event, Item, NO_COMMAND, NO_RIGHT, NOT_AMONG, Notice, Source,
+    State, Verb,
 };
 use std::collections::BTreeSet;
 
@@ -23,8 +24,7 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
         Verb::Cost if decision.right >= Access::Read => return draft.answer(decision, Notice::Cost),
         Verb::Help if decision.right >= Access::Read => return draft.answer(decision, Notice::Help),
         Verb::Unknown { word, why } if decision.right >= Access::Read => {
-            let notice = Notice::UnknownCommand { word: word.clone(), why: why.clone() };
-            return draft.answer(decision, notice);
+            return unknown(draft, decision, Notice::UnknownCommand { word: word.clone(), why: why.clone() });
         }
         Verb::Status | Verb::Cost | Verb::Help | Verb::Unknown { .. } => return,
         Verb::Say { .. } if decision.right < Access::Write => return,
@@ -55,11 +55,12 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
         | Verb::Sync
         | Verb::Model { .. } => {}
     }
-    if decision.edited {
-        return draft.refuse(decision, "edited", Notice::Edited { login, pushed: is_overtaken(decision) });
-    }
+    // Before anything else, so that who may not decide is told only that, once.
     if decision.right < Access::Write {
         return no_right(draft, decision);
+    }
+    if decision.edited {
+        return draft.refuse(decision, "edited", Notice::Edited { login, pushed: is_overtaken(decision) });
     }
     allowed(draft, decision);
 }
@@ -89,6 +90,17 @@ fn no_right(draft: &mut Draft, decision: &Decision) {
         draft.answer(decision, Notice::Refused { login, verb });
     }
     draft.refused(decision, NO_RIGHT);
+}
+
+/// Answers a command that is none; an account without write access is answered so once, or anybody could make the bot post without end.
+fn unknown(draft: &mut Draft, decision: &Decision, notice: Notice) {
+    if decision.right >= Access::Write {
+        return draft.answer(decision, notice);
+    }
+    if !draft.task.told_no_command.contains(&decision.poster.id) {
+        draft.answer(decision, notice);
+    }
+    draft.refused(decision, NO_COMMAND);
 }
 
 /// As [`no_right`], for a command that the operator reserves for others.

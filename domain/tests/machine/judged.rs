@@ -31,13 +31,7 @@ fn in_advance_at_two() -> Walk {
 
 #[test]
 fn a_question_about_the_task_is_answered_to_whoever_may_read_it() {
-    let unknown = Notice::UnknownCommand { word: "aprove".into(), why: None };
-    let asked = [
-        (Verb::Status, Notice::Status),
-        (Verb::Cost, Notice::Cost),
-        (Verb::Help, Notice::Help),
-        (Verb::Unknown { word: "aprove".into(), why: None }, unknown),
-    ];
+    let asked = [(Verb::Status, Notice::Status), (Verb::Cost, Notice::Cost), (Verb::Help, Notice::Help)];
     for (verb, notice) in asked {
         let mut walk = Walk::at_checkpoint();
         walk.ignores(fed(Decision { right: Access::None, ..said(101, verb.clone()) }));
@@ -47,6 +41,42 @@ fn a_question_about_the_task_is_answered_to_whoever_may_read_it() {
             assert!(walk.last.events.is_empty(), "{right:?}: {:?}", walk.last);
         }
     }
+}
+
+#[test]
+fn what_is_no_command_is_answered_to_a_reader_once_and_to_a_writer_each_time() {
+    let no_command = |number, id, right| {
+        let verb = Verb::Unknown { word: "aprove".into(), why: None };
+        Decision { right, poster: person(id), ..said(number, verb) }
+    };
+    let told = Notice::UnknownCommand { word: "aprove".into(), why: None };
+    let mut walk = Walk::at_checkpoint();
+    walk.ignores(fed(no_command(101, 7, Access::None)));
+    for (number, id, right, answered) in [
+        (102, 7, Access::Read, true),
+        (103, 7, Access::Read, false),
+        (104, 8, Access::Read, true),
+        (105, 9, Access::Write, true),
+        (106, 9, Access::Write, true),
+    ] {
+        walk.decide(no_command(number, id, right));
+        assert_eq!(walk.notice(), Some(&told).filter(|_| answered), "{number}");
+        let kept = matches!(&walk.last.events[..], [Event::DecisionRefused { reason, .. }] if reason == NO_COMMAND);
+        assert_eq!(kept, right == Access::Read, "{number}: {:?}", walk.last.events);
+    }
+    // Whoever then spells it right is told that it is not theirs to say.
+    walk.decide(Decision { right: Access::Read, ..said(107, Verb::approve()) });
+    assert!(matches!(walk.notice(), Some(Notice::Refused { .. })), "{:?}", walk.notice());
+}
+
+#[test]
+fn who_may_not_write_is_told_that_instead_of_an_edit_and_once() {
+    let changed = |number, verb| Decision { right: Access::Read, edited: true, ..said(number, verb) };
+    let mut walk = Walk::at_checkpoint();
+    walk.decide(changed(101, Verb::approve()));
+    assert!(matches!(walk.notice(), Some(Notice::Refused { .. })), "{:?}", walk.notice());
+    walk.decide(changed(102, Verb::Stop));
+    assert_eq!((walk.notice(), reason(&walk)), (None, Some(NO_RIGHT)));
 }
 
 #[test]
