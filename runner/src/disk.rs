@@ -81,6 +81,9 @@ struct State {
     breach: Option<String>,
     /// Number of walks so far.
     walks: u64,
+    /// How long the last walk took, and when it ended.
+    cost: Duration,
+    ended: Option<Instant>,
 }
 
 struct Shared {
@@ -238,7 +241,6 @@ impl Shared {
     }
 
     fn guard(&self) {
-        let (mut ended, mut cost) = (Instant::now(), Duration::ZERO);
         loop {
             let (wanted, due) = {
                 let state = self.state();
@@ -251,18 +253,15 @@ impl Shared {
                     continue;
                 }
                 let asked = state.fresh || state.ending;
-                let since = ended.elapsed();
-                let usual = state.active > 0 && since >= WALK.max(cost * SHARE);
-                let soon = since >= cost * HURRY && (asked || self.suspicious(&state));
+                let since = state.ended.map_or(Duration::MAX, |ended| ended.elapsed());
+                let usual = state.active > 0 && since >= WALK.max(state.cost * SHARE);
+                let soon = since >= state.cost * HURRY && (asked || self.suspicious(&state));
                 (asked, state.first.is_none() || usual || soon || self.urgent(&state))
             };
             if let Some(breach) = self.sunk() {
                 self.end_all(breach);
             } else if due {
-                let begun = Instant::now();
-                let seen = self.look_unless_sunk();
-                (cost, ended) = (begun.elapsed(), Instant::now());
-                match seen {
+                match self.look_unless_sunk() {
                     Ok(seen) => self.judge(seen),
                     Err(breach) => self.end_all(breach),
                 }
@@ -297,7 +296,9 @@ impl Shared {
         sunk.into_inner().map_or(Ok(seen), Err)
     }
 
+    /// Walks. One that was cut short is followed by a whole one, whose time counts.
     fn look(&self, stop: &dyn Fn() -> bool) -> DiskMeasurement {
+        let begun = Instant::now();
         let before = self.state().first;
         let free = self.free();
         let (mut used, mut whole) = self.open.used(stop);
@@ -305,6 +306,9 @@ impl Shared {
             let (here, all) = walk::used(root, self.limits.inode, stop);
             (used, whole) = (used.saturating_add(here), whole && all);
         }
+        let mut state = self.state();
+        (state.cost, state.ended) = (begun.elapsed(), Some(Instant::now()));
+        drop(state);
         match before {
             // If a tree can't be fully walked, the loss of free space counts as its use.
             Some(first) if !whole => DiskMeasurement { used: used.max(first.saturating_sub(free)), free },
@@ -341,7 +345,11 @@ impl Shared {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        // What the killed processes wrote counts as existing, so that deleting is possible.
+        self.settle();
+    }
+
+    /// What the killed processes wrote counts as existing, so that deleting is possible.
+    fn settle(&self) {
         let seen = self.look(&|| false);
         let mut state = self.state();
         (state.start, state.last) = (seen, seen);
@@ -443,6 +451,21 @@ mod tests {
         let much = since(u64::MAX / 2);
         assert!(much.sunk().is_some_and(|said| said.contains("sandbox.disk_floor_mib")));
         assert!(much.look_unless_sunk().is_err());
+    }
+
+    #[test]
+    fn the_next_walk_waits_by_the_whole_one_that_follows_a_walk_cut_short() {
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::write(dir.path().join("file"), "x").expect("written");
+        let limits = Limits { floor: u64::MAX / 2, ..Limits::default() };
+        let start = DiskMeasurement { used: 0, free: u64::MAX / 2 };
+        let shared = shared(dir.path(), limits, State { start, first: Some(start.free), ..State::default() });
+        assert!(shared.look_unless_sunk().is_err());
+        let cut = shared.state().ended;
+        shared.settle();
+        let state = shared.state();
+        assert!(cut.is_some() && state.ended > cut, "{cut:?} {:?}", state.ended);
+        assert_eq!(state.walks, 1);
     }
 
     #[test]
