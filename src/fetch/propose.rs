@@ -13,7 +13,7 @@ use super::{Offer, Refusal, unless_shallow};
 use crate::config::process::UpstreamHost;
 use crate::git::{Auth, Branch, Home, PushSpec, Pushed, RemoteUrl};
 use crate::text::plain_line;
-use crate::upstream::{Answers, GitHub, NewPull, OpenPull, name_in, name_of};
+use crate::upstream::{Answers, GitHub, NewPull, OpenPull, Unconfirmed, name_in, name_of};
 
 /// The most characters of a title.
 const TITLE: usize = 120;
@@ -111,21 +111,24 @@ impl Proposal {
         if self.id == 0 {
             return Ok(());
         }
-        let found = self.github.repository(&self.repository).await.map_err(|error| away(&error))?;
-        let name = &self.repository;
-        if found.id != self.id {
-            let (now, known) = (found.id, self.id);
-            let said = format!("{name} is another repository on GitHub now (number {now}, and {known} was added)");
-            let hint = format!("look at it; to follow it: caisson repo add {name} --name {key} --moved");
-            return Err(Refusal::new(said, hint));
-        }
-        if !found.full_name.eq_ignore_ascii_case(name) {
-            self.from = self.github.address(&found.full_name)?;
+        let (name, known) = (&self.repository, self.id);
+        let source = self.github.source_now(name, known).await.map_err(|why| match why {
+            Unconfirmed::GitHub(error) => away(&error),
+            Unconfirmed::Address(error) => error.into(),
+            Unconfirmed::Another { found } => {
+                let said =
+                    format!("{name} is another repository on GitHub now (number {found}, and {known} was added)");
+                let hint = format!("look at it; to follow it: caisson repo add {name} --name {key} --moved");
+                Refusal::new(said, hint)
+            }
+        })?;
+        if source.renamed {
+            self.from = source.address;
             if !self.is_fork {
                 self.to = self.from.clone();
-                self.owner = found.full_name.split('/').next().unwrap_or_default().to_owned();
+                self.owner = source.name.split('/').next().unwrap_or_default().to_owned();
             }
-            self.repository = found.full_name;
+            self.repository = source.name;
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ pub use answers::Answers;
 pub use github::{GitHub, GitHubError, OnGitHub, name_in, name_of};
 pub use issues::{IssueState, UpstreamIssue};
 pub use pull::{NewPull, OpenPull};
-pub use source::{Looked, confirmed, look};
+pub use source::{Looked, Unconfirmed, confirmed, look};
 pub use source_now::SourceNow;
 pub use sync::{BranchRelation, Copy, ListingPair, Moved, SyncError, Synced, Tags};
 

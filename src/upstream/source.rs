@@ -68,22 +68,49 @@ pub async fn confirmed(
 ) -> Result<Option<SourceNow>, SyncError> {
     let Some((host, name)) = config.github_of(&entry.upstream).zip(name_in(&entry.upstream)) else { return Ok(None) };
     let github = GitHub::open(&host, answers).map_err(|why| SyncError::Setup(GitError::Invalid(why)))?;
-    let found = match github.repository(&name).await {
-        Ok(found) => found,
-        Err(_) if entry.upstream_id == 0 => return Ok(None),
-        Err(error) => return Err(unsure(&error)),
-    };
-    let renamed = !found.full_name.eq_ignore_ascii_case(&name);
-    if entry.upstream_id == 0 && renamed {
+    let known = entry.upstream_id;
+    match github.source_now(&name, known).await {
         // Nobody said which of the two was meant.
-        return Ok(None);
+        Ok(source) if known == 0 && source.renamed => Ok(None),
+        Ok(source) => Ok(Some(source)),
+        Err(Unconfirmed::GitHub(_) | Unconfirmed::Address(_)) if known == 0 => Ok(None),
+        Err(Unconfirmed::GitHub(error)) => Err(unsure(&error)),
+        Err(Unconfirmed::Address(error)) => Err(SyncError::Setup(error)),
+        Err(Unconfirmed::Another { found }) => Err(SyncError::Another { key: entry.key.clone(), name, known, found }),
     }
-    if entry.upstream_id != 0 && entry.upstream_id != found.id {
-        let (key, known) = (entry.key.clone(), entry.upstream_id);
-        return Err(SyncError::Another { key, name, known, found: found.id });
+}
+
+/// Why an upstream on GitHub is not known to be the repository that was added.
+#[derive(Debug, thiserror::Error)]
+pub enum Unconfirmed {
+    /// GitHub does not say.
+    #[error(transparent)]
+    GitHub(GitHubError),
+    /// Its present name makes no address.
+    #[error(transparent)]
+    Address(GitError),
+    /// Its name means another repository now.
+    #[error("the name means another repository now (number {found})")]
+    Another {
+        /// GitHub's number of the one that has the name now.
+        found: u64,
+    },
+}
+
+impl GitHub {
+    /// Where the repository `name` is now, whose number is `known`, if it is not 0.
+    ///
+    /// # Errors
+    /// [`Unconfirmed`].
+    pub async fn source_now(&self, name: &str, known: u64) -> Result<SourceNow, Unconfirmed> {
+        let found = self.repository(name).await.map_err(Unconfirmed::GitHub)?;
+        if known != 0 && known != found.id {
+            return Err(Unconfirmed::Another { found: found.id });
+        }
+        let address = self.address(&found.full_name).map_err(Unconfirmed::Address)?;
+        let renamed = !found.full_name.eq_ignore_ascii_case(name);
+        Ok(SourceNow { id: found.id, name: found.full_name, address, renamed })
     }
-    let address = github.address(&found.full_name).map_err(SyncError::Setup)?;
-    Ok(Some(SourceNow { id: found.id, name: found.full_name, address, renamed }))
 }
 
 fn unsure(error: &GitHubError) -> SyncError {
