@@ -1,12 +1,13 @@
 //! The toolchain and test command of a project, and the files that affect tests.
 //!
 //! Owns pure functions over file names (and a few files' text): toolchain and test command of a project that names none, and whether a path
-//! defines or steers tests (by its folders here, by its name in `risks/`, by the command that names it). Must not read a repository itself.
-//! Tests: below.
+//! defines or steers tests (by its folders and name in `test_names.rs`, and `risks/`, or by the command that names it). Must not read a
+//! repository itself. Tests: below.
 
 use std::collections::HashSet;
 
 use super::risks::configures_tests;
+use super::test_names::{holds_tests, is_hyphened, names_a_test};
 
 /// A test command, and the file it was detected by.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,18 +116,11 @@ pub fn steers_tests(path: &str) -> bool {
     let lower = path.to_lowercase();
     let name = lower.rsplit('/').next().unwrap_or_default();
     let mut dirs = lower.split('/').rev().skip(1);
-    if dirs.any(|dir| {
-        ["test", "tests", "spec", "specs", "__tests__", "testdata", "fixtures", "snapshots", ".cargo", ".config"]
-            .contains(&dir)
-    }) {
-        return true;
-    }
-    let stem = name.split('.').next().unwrap_or_default();
-    let begins = ["test_", "test-"].iter().any(|mark| stem.starts_with(mark));
-    let ends = ["_test", "-test", "_tests"].iter().any(|mark| stem.ends_with(mark));
-    let dotted = [".test.", ".spec.", ".snap"].iter().any(|mark| name.contains(mark));
-    let python = name.starts_with("test") && name.ends_with(".py");
-    begins || ends || dotted || python || ["test", "tests"].contains(&stem) || configures_tests(path)
+    dirs.any(|dir| holds_tests(dir) || ["spec", "specs", ".cargo", ".config"].contains(&dir))
+        || names_a_test(name)
+        || is_hyphened(name)
+        || name.contains(".snap")
+        || configures_tests(path)
 }
 
 /// Whether a command may run scripts of a `package.json`, by the name of such a tool.

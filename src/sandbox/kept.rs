@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
-/// Directories whose files are tests or their data.
-const FOLDERS: [&str; 6] = ["test", "tests", "__tests__", "testdata", "fixtures", "snapshots"];
+use super::test_names::{holds_tests, is_hyphened, is_script, names_a_test, stem};
+
 /// Words for tests.
 const TESTS: [&str; 7] = ["test", "tests", "spec", "specs", "testcase", "testcases", "unittests"];
 /// Verbs (without endings) that ask to change tests; not *fix*, which asks to change the code.
@@ -15,8 +15,6 @@ const VERBS: [&str; 16] = [
     "add", "writ", "updat", "chang", "adapt", "adjust", "extend", "rewrit", "remov", "delet", "drop", "migrat",
     "refactor", "improv", "correct", "replac",
 ];
-/// Of files whose name alone, as test runners of JavaScript read it, makes them tests: `test.js`, `test-x.js`, `x-test.js`.
-const SCRIPTS: [&str; 8] = [".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"];
 const ENDINGS: [&str; 7] = ["", "e", "es", "ed", "ing", "s", "ten"];
 /// Adjectives of a test that has to change.
 const WRONG: [&str; 4] = ["wrong", "outdated", "flaky", "obsolete"];
@@ -29,17 +27,11 @@ const NOT: [&str; 7] = ["not", "don't", "dont", "never", "without", "no", "uncha
 pub fn is_test(path: &str) -> bool {
     let lower = path.to_lowercase();
     let (folders, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
-    let stem = name.split('.').next().unwrap_or_default();
-    let marked = stem.starts_with("test_")
-        || ["_test", "_tests", "_spec"].iter().any(|end| stem.ends_with(end))
-        || stem == "tests";
-    let dotted = [".test.", ".spec."].iter().any(|mark| name.contains(mark)) || name.ends_with(".snap");
-    let hyphened = stem == "test" || stem.starts_with("test-") || stem.ends_with("-test");
-    folders.split('/').any(|folder| FOLDERS.contains(&folder))
-        || marked
-        || dotted
-        || (hyphened && SCRIPTS.iter().any(|end| name.ends_with(end)))
-        || (name.starts_with("test") && name.ends_with(".py"))
+    folders.split('/').any(holds_tests)
+        || names_a_test(name)
+        || stem(name).ends_with("_spec")
+        || name.ends_with(".snap")
+        || (is_hyphened(name) && is_script(name))
 }
 
 /// Whether people's words ask for changed tests: they name this file, say so about tests in a sentence, or ask for a rename, which affects

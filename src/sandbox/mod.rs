@@ -39,6 +39,7 @@ mod spec;
 mod subnets;
 pub mod survey;
 pub mod test_counts;
+mod test_names;
 mod users;
 mod verification;
 mod writes;

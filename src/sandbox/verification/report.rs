@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 
 use protocol::runner::{Outcome, Status};
 
+use crate::sandbox::test_names::is_script;
+
 /// The most names that are taken from an output that may be cut.
 const NAMES: usize = 50_000;
 /// The most characters of a name.
@@ -130,11 +132,6 @@ fn file(rest: &str) -> Option<(&str, &str)> {
 /// Whether a failed test of this name stands for a file that could not be loaded, which has other names once it can be.
 fn is_unloaded(name: &str) -> bool {
     is_script(name) && !name.contains(' ')
-}
-
-fn is_script(name: &str) -> bool {
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    matches!(ending, "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx")
 }
 
 /// What stands before a duration in brackets at the end.
