@@ -369,17 +369,19 @@ impl Threads {
         if persons.is_some() {
             verb = command_alone(if earlier { as_older(verb) } else { verb }, &own, who.1);
         }
-        let judged = match &verb {
+        let edited = match &verb {
+            // As a whole it was judged with its remarks.
+            Verb::Pause if !remarks.items.is_empty() && !remarks.edited => false,
             // Holding back does not depend on a remark that gives no command; any other verb may have been another one before an edit.
-            Verb::Stop | Verb::Pause => with_command(&own),
-            _ => own,
+            Verb::Stop | Verb::Pause => self.review_edited(entry, review, &with_command(&own)).await?,
+            _ => self.review_edited(entry, review, &own).await?,
         };
         let decision = Decision {
             thread: task.pull.or(persons),
             at: review.submitted_at,
             commit: Commit::parse(&review.commit).ok(),
             text_hash: review_hash(review, &inline),
-            edited: self.review_edited(entry, review, &judged).await?,
+            edited,
             only_comments: review.state == ReviewState::Comment,
             ..Decision::new(Source::Review(review.id), review.number, who, verb)
         };
