@@ -239,7 +239,7 @@ impl<'a> Replay<'a> {
             Event::ConversationRestarted => self.restart(),
             _ => self.heard(event),
         }
-        self.reminders.take(event);
+        self.reminders.take(event, self.calling);
     }
 
     /// Events from people and about the surroundings of the work.

@@ -51,19 +51,16 @@ impl<'a> Facts<'a> {
 pub(super) struct Reminders<'a> {
     now: Facts<'a>,
     left_out: Facts<'a>,
-    calling: bool,
     /// Changes of the allowed hosts during a call, whose request they must not change.
     later: Vec<&'a Event>,
 }
 
 impl<'a> Reminders<'a> {
-    /// Takes an event after the conversation did.
-    pub(super) fn take(&mut self, event: &'a Event) {
+    /// Takes an event after the conversation did. `calling`: whether a call is under way.
+    pub(super) fn take(&mut self, event: &'a Event, calling: bool) {
         match event {
-            Event::HostAllowed { .. } | Event::HostDenied { .. } if self.calling => self.later.push(event),
-            Event::ModelCallStarted { .. } => self.calling = true,
+            Event::HostAllowed { .. } | Event::HostDenied { .. } if calling => self.later.push(event),
             Event::TurnCompleted { .. } => {
-                self.calling = false;
                 for event in std::mem::take(&mut self.later) {
                     self.now.take(event);
                 }
