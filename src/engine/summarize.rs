@@ -55,9 +55,26 @@ pub fn due(task: &Task, log: &[Event]) -> Option<SummaryOf> {
 
 /// The lowest trust of what the call for these turns shows.
 pub fn trust(log: &[Event], upto: u32) -> Trust {
-    let before = written(log, upto);
-    let material = Material::of(log, before.map_or(0, |(told, _)| told), upto);
-    before.map_or(material.trust, |(_, summary)| material.trust.min(summary.trust))
+    SummarySources::of(log, upto).trust()
+}
+
+/// What the call for some turns shows: an earlier summary, and what happened since.
+struct SummarySources<'a> {
+    before: Option<&'a ModelSummary>,
+    material: Material<'a>,
+}
+
+impl<'a> SummarySources<'a> {
+    fn of(log: &'a [Event], upto: u32) -> Self {
+        let before = written(log, upto);
+        let material = Material::of(log, before.map_or(0, |(told, _)| told), upto);
+        Self { before: before.map(|(_, summary)| summary), material }
+    }
+
+    /// The lowest of both.
+    fn trust(&self) -> Trust {
+        self.before.map_or(self.material.trust, |summary| self.material.trust.min(summary.trust))
+    }
 }
 
 /// The call; none if it does not fit into the model, or into what the task may still spend. `worker` is the configuration of the shortened
@@ -72,11 +89,10 @@ pub fn turns(
 ) -> Option<Ready> {
     let fence = Fence::new(&config.secret, task.id);
     let room = room(model);
-    let before = written(log, upto);
-    let material = Material::of(log, before.map_or(0, |(told, _)| told), upto);
-    let told = before.map_or("", |(_, summary)| text::cut(&summary.text, room / 3).0);
-    let trust = trust(log, upto);
-    let shown = material.shown(room - told.chars().count());
+    let all = SummarySources::of(log, upto);
+    let told = all.before.map_or("", |summary| text::cut(&summary.text, room / 3).0);
+    let trust = all.trust();
+    let shown = all.material.shown(room - told.chars().count());
     let values = context! {
         words => asked_for(task, &fence, room / 8),
         before => if told.is_empty() { String::new() } else { fence.wrap("an earlier summary", trust, told) },
