@@ -44,8 +44,8 @@ pub struct Task {
     pub used: u8,
     /// Malformed calls, and turns without a call or with notes once more, since the last action, `done`, decision or resume.
     pub malformed: u8,
-    /// Turns since then whose calls only noted something: a plan, or another answer to a remark.
-    pub noted: u8,
+    /// Whether the calls of a turn since then only noted something: a plan, or another answer to a remark.
+    pub noted: bool,
     /// Recalls since the last action.
     pub recalls: u8,
     /// The question that waits for an answer; none where none does.
@@ -269,7 +269,7 @@ impl Task {
             Event::Resumed => {
                 if let State::Paused { from, .. } = &self.state {
                     self.state = (**from).clone();
-                    (self.malformed, self.noted, self.model_starts, self.other_ways) = (0, 0, 0, 0);
+                    (self.malformed, self.noted, self.model_starts, self.other_ways) = (0, false, 0, 0);
                     (self.starved, self.losses) = (0, 0);
                 }
             }

@@ -105,7 +105,7 @@ impl Task {
             }
             _ => {
                 self.used = 0;
-                (self.malformed, self.noted) = (0, 0);
+                (self.malformed, self.noted) = (0, false);
                 if !approved {
                     self.other_ways = 0;
                 }

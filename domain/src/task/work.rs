@@ -41,7 +41,7 @@ impl Task {
                 self.restarted = false;
                 self.charge(usage, *micro_usd, *duration_ms);
                 (self.model_starts, self.charged) = (0, false);
-                self.noted = self.noted.saturating_add(u8::from(self.only_notes(calls)));
+                self.noted |= self.only_notes(calls);
                 self.waiting = calls.iter().cloned().enumerate().map(|(i, c)| (i as u32, c)).collect();
             }
             _ => self.apply_calls(event),
@@ -96,7 +96,7 @@ impl Task {
                 self.waiting.retain(|(i, _)| i != index);
                 self.question = Some(question.clone());
                 self.questions = self.questions.saturating_add(1);
-                (self.malformed, self.noted) = (0, 0);
+                (self.malformed, self.noted) = (0, false);
                 let about = QuestionSubject::Question { turn: *turn, index: *index };
                 self.state = State::Asking { about, number: None };
             }
@@ -112,7 +112,7 @@ impl Task {
                 (self.recalls, self.questions) = (0, 0);
                 self.used = self.used.saturating_add(1);
                 self.spent.actions += 1;
-                (self.malformed, self.noted) = (0, 0);
+                (self.malformed, self.noted) = (0, false);
                 if changes {
                     (self.uncommitted, self.not_kept) = (true, false);
                 }
@@ -123,7 +123,7 @@ impl Task {
             }
             // A new conversation gets its own chance to call.
             Event::AnotherWay { .. } => {
-                (self.other_ways, self.malformed, self.noted) = (self.other_ways.saturating_add(1), 0, 0);
+                (self.other_ways, self.malformed, self.noted) = (self.other_ways.saturating_add(1), 0, false);
             }
             Event::ConversationRestarted => self.restarted = true,
             Event::PlanUpdated { plan, steps, by } => {
@@ -135,7 +135,7 @@ impl Task {
             Event::DoneSaid { index, summary, .. } => {
                 self.waiting.retain(|(i, _)| i != index);
                 self.summary = Some(summary.clone());
-                (self.malformed, self.noted) = (0, 0);
+                (self.malformed, self.noted) = (0, false);
             }
             _ => self.apply_checkpoint(event),
         }

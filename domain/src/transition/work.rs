@@ -49,7 +49,7 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
             if working(&draft.task) && *turn == draft.task.turn + 1 =>
         {
             // A plan by itself may begin the work; noted once more before anything was done, it is none.
-            let idle = draft.task.noted > 0 && draft.task.only_notes(calls);
+            let idle = draft.task.noted && draft.task.only_notes(calls);
             draft.emit(Event::TurnCompleted {
                 turn: *turn,
                 text: text.clone(),

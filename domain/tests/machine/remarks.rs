@@ -97,7 +97,8 @@ fn words_answer_a_remark_and_a_later_change_addresses_it() {
 fn another_answer_to_the_same_remark_counts_as_a_turn_without_a_call_once_that_goes_on() {
     let mut walk = asked_for();
     walk.answer(vec![answers(1, true)]).answer(vec![answers(2, false)]);
-    assert_eq!((walk.task.noted, walk.task.malformed), (0, 0), "each remark is answered once, whatever came before");
+    let counted = (walk.task.noted, walk.task.malformed);
+    assert_eq!(counted, (false, 0), "each remark is answered once, whatever came before");
     for again in 0..=MALFORMED_LIMIT {
         assert_eq!((walk.task.malformed, walk.task.state.name()), (again.saturating_sub(1), "running"));
         walk.answer(vec![answers(1, true), answers(2, false)]);
