@@ -35,6 +35,7 @@ impl OwnAddresses {
 
     /// Runs as long as the bot.
     pub async fn stay(&self) {
+        // Not those of the start: the router was ensured before they were asked for, and they may have changed in between.
         let mut in_force: Option<Vec<Net>> = None;
         loop {
             tokio::time::sleep(EVERY).await;
