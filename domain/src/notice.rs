@@ -306,9 +306,10 @@ pub enum Notice {
         /// What could not be done and why, for a person to read.
         sentence: String,
     },
-    /// What is said about further commands of a text, beside what its strongest one is answered with.
+    /// What is said about further commands of a text, or about a review's remarks on lines that reach nobody, beside what its strongest
+    /// command is answered with.
     Beside {
-        /// Number of the text in the forge's order.
+        /// Number of the text in the forge's order; about remarks that of the first of them.
         number: i64,
         /// Number of the issue or pull request where it was posted.
         thread: u64,
@@ -354,7 +355,7 @@ pub enum To {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         again: Option<u32>,
     },
-    /// Further commands of the comment or review with this number.
+    /// Further commands of the comment or review with this number, or the remarks of a review of which the first has it.
     Beside {
         /// The number in the forge's order over comments and reviews; 0 for the issue's own text.
         number: i64,
