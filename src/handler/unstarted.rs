@@ -176,7 +176,7 @@ impl Reader {
             (false, false) => barred(NotReviewed::NoPull),
             // A question has its place in an issue, too.
             (true, true) if kind == TaskKind::Explain && (issue.author.id == self.me || !issue.open) => {
-                Some(message::starts_elsewhere(login, true))
+                barred(NotReviewed::InAnIssue)
             }
             (true, true) if issue.author.id == self.me => barred(NotReviewed::Own),
             (true, true) if !issue.open => barred(NotReviewed::Closed),

@@ -312,19 +312,24 @@ pub enum NotReviewed {
     Own,
     /// The pull request is closed or merged.
     Closed,
+    /// It is the bot's, closed or merged, and the command only asks, for which there is another place.
+    InAnIssue,
 }
 
-/// `/review` or `/security`, `name` without its slash, where nothing is reviewed.
+/// `/review`, `/security` or `/explain`, `name` without its slash, where nothing is reviewed.
 pub fn not_reviewed(login: &str, name: &str, why: NotReviewed) -> String {
     let what = match why {
         NotReviewed::NoPull => format!(
             "`/{name}` is for a pull request. Write `/{name}` in a comment on the pull request that is to be read; a question about the code is `/explain question`"
         ),
         NotReviewed::Own => format!(
-            "this pull request is my own work, and its checkpoints are its reviews. Answer the newest one; `/{name}` is for pull requests of people"
+            "this pull request is my own work, and its checkpoints are its reviews. While its task is at work, answer the newest one; `/{name}` is for pull requests of people"
         ),
         NotReviewed::Closed => format!(
-            "this pull request is closed, so there is nothing left to review. Reopen it and write `/{name}` again"
+            "this pull request is closed or merged, so there is nothing left to review. If it was only closed, reopen it and write `/{name}` again"
+        ),
+        NotReviewed::InAnIssue => format!(
+            "`/{name}` is for open pull requests of people. Open an issue that begins with `/{name}`, and name this pull request in it"
         ),
     };
     format!("{}: {what}. Nothing was started.", code(login))

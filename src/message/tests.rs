@@ -297,6 +297,7 @@ fn what_the_host_found_stands_before_the_agents_words_and_sources_behind_them() 
     }
     texts.extend([true, false].map(|networked| nowhere_to_look(networked).trim().to_owned()));
     texts.push(not_reviewed("bob", "security", NotReviewed::Closed));
+    texts.push(not_reviewed("bob", "explain", NotReviewed::InAnIssue));
     insta::assert_snapshot!("found_by_the_host", texts.join("\n----\n"));
     let mut task = task(TaskKind::Security, State::Running);
     if let Some(request) = &mut task.request {

@@ -128,6 +128,8 @@ async fn on_a_closed_pull_request_nothing_begins_and_what_is_for_issues_begins_o
     say(&world, pull, "/security");
     let said = world.until_said(pull, "this pull request is closed").await;
     assert!(said.contains("write `/security` again"), "{said}");
+    say(&world, pull, "/explain what it does");
+    world.until_said(pull, "`/explain` is for open pull requests of people").await;
     for command in ["/deps", "/search semver"] {
         say(&world, pull, command);
     }
