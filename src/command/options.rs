@@ -69,7 +69,7 @@ pub(super) fn named(value: &str, more: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || more.contains(c);
     match (1..=MAX_VALUE).contains(&value.len()) && value.chars().all(plain) {
         true => Ok(value.to_owned()),
-        false => Err("that is no name".to_owned()),
+        false => Err(format!("that is no name; one has up to {MAX_VALUE} letters, digits and `{more}`")),
     }
 }
 

@@ -169,7 +169,7 @@ fn options_stand_directly_behind_the_command_and_nothing_of_a_doubtful_one_is_fo
         ("/fix --model a --model b", "twice"),
         ("/fix the parser --budget 2usd", "stands behind the words"),
         ("/fix --branch ../../x;y", "no name"),
-        ("/fix --toolchain <img>", "no name"),
+        ("/fix --toolchain <img>", "digits and `@._+-`"),
         ("/resume --now", "no options"),
         ("/cost --all", "no options"),
     ];
