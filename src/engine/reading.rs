@@ -9,6 +9,7 @@ use minijinja::context;
 use super::EngineConfig;
 use super::fence::{Fence, Trust};
 use super::summarize::{asked_for, call, room};
+use super::tries;
 use super::turn::Ready;
 use crate::llm::Model;
 use crate::text;
@@ -56,6 +57,11 @@ fn span(summary: &ModelSummary) -> (u32, u64, u64, u64) {
     }
 }
 
+/// Whether it says that a model did not answer, which cost nothing.
+fn is_refusal(summary: &ModelSummary) -> bool {
+    summary.text.is_empty() && summary.usage.total() == 0
+}
+
 impl<'a> Reading<'a> {
     /// The reading of the action with this number.
     pub fn of(log: &'a [Event], number: u32) -> Self {
@@ -73,8 +79,7 @@ impl<'a> Reading<'a> {
 
     /// Counts a call, in place of a refusal of the same if that was the newest: then the next model of a list is asked.
     fn begin(&mut self, of: SummaryOf) {
-        let refused = |last: &&ModelSummary| last.of == of && last.text.is_empty() && last.usage.total() == 0;
-        if self.done.last().is_some_and(refused) {
+        if self.done.last().is_some_and(|last| last.of == of && is_refusal(last)) {
             self.done.pop();
         } else {
             self.calls += 1;
@@ -84,6 +89,13 @@ impl<'a> Reading<'a> {
     /// Whether the reading ends with what it has, because a call gave no answer or the limit of calls is reached.
     pub fn is_over(&self) -> bool {
         self.calls >= MOST_CALLS || self.done.iter().any(|one| one.text.is_empty())
+    }
+
+    /// Where a list of models with these labels goes on behind the one that refused last; none if the newest call ended otherwise, none
+    /// stands behind it, or no further call may be made.
+    pub fn next_model(&self, labels: &[String]) -> Option<usize> {
+        let refused = self.done.last().filter(|last| is_refusal(last) && self.calls < MOST_CALLS)?;
+        tries::behind(&refused.model, labels)
     }
 
     fn summaries(&self) -> impl Iterator<Item = &'a ModelSummary> {
@@ -316,7 +328,11 @@ mod tests {
         };
         let mut log = vec![started(10), summarised(0, 1, 10, 90, "")];
         assert!(Reading::of(&log, 3).is_over());
+        let labels = ["m", "spare"].map(str::to_owned);
+        assert_eq!(Reading::of(&log, 3).next_model(&labels), Some(1), "as after a kill");
+        assert_eq!(Reading::of(&log, 3).next_model(&labels[..1]), None);
         log.push(started(10));
+        assert_eq!(Reading::of(&log, 3).next_model(&labels), None);
         assert!(!Reading::of(&log, 3).is_over() && Reading::of(&log, 3).cost().0 == 1, "one call that may cost");
         log.push(summarised(0, 1, 10, 90, "x"));
         assert_eq!(Reading::of(&log, 3).next(3, 1, 100), Next::Read { from: 11 });
