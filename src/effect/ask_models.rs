@@ -111,7 +111,8 @@ impl ModelAsker<'_> {
             let nothing = none(inquiry.words_of(&error), configured.model.label());
             let after = self.feed.feed(self.task, &key("said"), inquiry.answered(before, nothing)).await?;
             now = match after {
-                Some(after) if error.fallback().is_some() => after,
+                // A fallback that the request does not fit into is left out here too.
+                Some(after) if error.fallback().is_some() || at > 0 && error.is_full() => after,
                 after => return Ok(Inquired::Refused(after.map(Box::new))),
             };
             before += 1;
