@@ -8,8 +8,9 @@ use super::money::{SpendingLimits, unpaid};
 use super::repository::Repositories;
 use crate::engine::{self, CallStep, Question, Ready, Tries, TurnAnswer};
 use crate::message;
+use crate::redact::redacted;
 use crate::store::{EffectRow, Store};
-use crate::text::{cut, redacted};
+use crate::text::cut;
 use crate::thread::Feed;
 use crate::trouble::Trouble;
 use domain::{Event, Input, Reply, Task};
@@ -205,7 +206,7 @@ impl Inquiry for QuestionAsked<'_> {
 
 /// What is stored and posted of an answer.
 fn kept(text: &str) -> String {
-    redacted(cut(text, LONGEST).0).0.into_owned()
+    cut(&redacted(text).0, LONGEST).0.to_owned()
 }
 
 /// Number of calls for questions so far.
@@ -247,7 +248,7 @@ fn worded(login: &str, model: &str, text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{candidates, named_in, tries};
+    use super::{LONGEST, candidates, kept, named_in, tries};
     use domain::{Event, Reply, Usage};
 
     #[test]
@@ -269,6 +270,13 @@ mod tests {
         assert_eq!(next(&[&both[..], &[asked(), replied("last", "")]].concat()), None, "nobody is left");
         assert_eq!(next(&[&both[..], &[asked(), replied("last", "It is so.")]].concat()), None);
         assert_eq!(next(&[asked(), replied("gone", "")]), None, "it is in the list no more");
+    }
+
+    #[test]
+    fn a_credential_at_the_end_of_what_is_kept_is_left_out_before_the_cut() {
+        let answer = format!("{}ghp_{}", "x ".repeat((LONGEST - 10) / 2), "a1B2".repeat(9));
+        let kept = kept(&answer);
+        assert!(!kept.contains("ghp_") && kept.chars().count() == LONGEST, "{kept}");
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl Inquiry for Look<'_> {
     fn answered(&self, _before: u32, answer: TurnAnswer) -> Input {
         Input::SecondLooked {
             n: self.n,
-            text: redact::in_words(crate::text::cut(&answer.text, LONGEST).0),
+            text: crate::text::cut(&redact::in_words(&answer.text), LONGEST).0.to_owned(),
             usage: answer.usage,
             micro_usd: answer.micro_usd,
             duration_ms: answer.duration_ms,

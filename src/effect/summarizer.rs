@@ -151,7 +151,7 @@ impl Inquiry for SummaryRequest<'_> {
         let Question { of, trust, keeps, most, .. } = &self.question;
         let summary = ModelSummary {
             of: *of,
-            text: redact::without(cut(answer.text.trim(), (*most).min(LONGEST)).0.to_owned()),
+            text: cut(&redact::redacted(answer.text.trim()).0, (*most).min(LONGEST)).0.to_owned(),
             trust: *trust,
             usage: answer.usage,
             micro_usd: answer.micro_usd,

@@ -7,7 +7,7 @@ use domain::{Event, ModelSummary, SummaryOf, Task};
 use minijinja::context;
 
 use super::EngineConfig;
-use super::fence::{Fence, Trust};
+use super::fence::{Fence, Trust, spelled};
 use super::summarize::{asked_for, call, room};
 use super::tries;
 use super::turn::Ready;
@@ -173,7 +173,8 @@ impl<'a> Reading<'a> {
         }
         for part in &parts {
             let (_, from, to, _) = span(part);
-            let (words, missing) = text::cut(part.text.trim(), PARTS / parts.len());
+            let words = spelled(part.text.trim());
+            let (words, missing) = text::cut(&words, PARTS / parts.len());
             out.push_str(&format!("\nlines {from} to {to}:\n{words}{}\n", if missing > 0 { "…" } else { "" }));
         }
         Some((out, to))
@@ -308,6 +309,13 @@ mod tests {
         let (result, to) = Reading::of(&log, 3).result(3, 100).unwrap();
         assert!(to == 50 && result.starts_with("told in short by the model m: lines 1 to 50 of 50\n"), "{result}");
         assert!(result.contains("all together:\n") && result.contains("\nlines 41 to 50:\n"), "{result}");
+    }
+
+    #[test]
+    fn a_parts_words_are_cut_once_their_hidden_characters_are_spelled() {
+        let log = [summarised(0, 1, 10, 10, &"\u{200b}".repeat(PARTS))];
+        let (result, _) = Reading::of(&log, 3).result(3, 1000).expect("one");
+        assert_eq!(result.matches("\\u{200b}").count(), PARTS / 8);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use domain::{Action, CallRequest, Event, ModelSummary, Outcome, SummaryOf, Task, Verb, VerdictKind};
 use minijinja::context;
 
-use super::fence::{Fence, Trust, seen};
+use super::fence::{Fence, Trust, seen, spelled};
 use super::history::{self, written};
 use super::nudge::Form;
 use super::style::{Reader, Style};
@@ -78,7 +78,8 @@ pub fn turns(
     let room = room(model);
     let before = written(log, upto);
     let material = Material::of(log, before.map_or(0, |(told, _)| told), upto);
-    let told = before.map_or("", |(_, summary)| text::cut(&summary.text, room / 3).0);
+    let told = before.map(|(_, summary)| spelled(&summary.text)).unwrap_or_default();
+    let told = text::cut(&told, room / 3).0;
     let trust = trust(log, upto);
     let shown = material.shown(room - told.chars().count());
     let values = context! {
