@@ -10,6 +10,7 @@ use caisson::store::CostBy;
 use domain::{Event, FallbackReason};
 use serde_json::json;
 use std::path::Path;
+use std::time::Duration;
 
 const REFUSES: &str = "error = \"unauthorized\"\n";
 
@@ -35,6 +36,13 @@ async fn asked_of(dir: &Path, recording: &str) -> (World, u64) {
 
 /// As [`asked_of`], with these fallbacks and their entries.
 async fn asked_of_all(fallback: &str, tables: &str) -> (World, u64) {
+    let (world, pull) = at_review(fallback, tables).await;
+    world.alice().comment(REPO, pull, "/ask what does semver.py do now?").expect("said");
+    (world, pull)
+}
+
+/// As [`asked_of_all`], before the question.
+async fn at_review(fallback: &str, tables: &str) -> (World, u64) {
     let first = format!(
         "[[model]]\nid = \"small\"\nkind = \"scripted\"\nscript = \"script.toml\"\nroles = [\"worker\"]\nstyle = \"tools\"\n\
          fallback = [{fallback}]\n"
@@ -44,7 +52,6 @@ async fn asked_of_all(fallback: &str, tables: &str) -> (World, u64) {
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
     world.model.set_price(3_000_000, 15_000_000);
-    world.alice().comment(REPO, pull, "/ask what does semver.py do now?").expect("said");
     (world, pull)
 }
 
@@ -95,6 +102,20 @@ async fn a_question_goes_past_a_fallback_whose_server_finds_it_too_long() {
     world.until_said(pull, "It compares numbers.").await;
     let models: Vec<String> = replies(&world).await.1.into_iter().map(|(model, _)| model).collect();
     assert_eq!(models[1..], ["scripted: the tiny", "scripted: the spare"], "both that do not answer are in the log");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_fallback_is_asked_once_the_task_is_over() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (world, pull) = at_review("\"spare\"", &spare(dir.path(), ANSWERS)).await;
+    let before = world.model.asked().len();
+    world.model.set_thinks(Duration::from_secs(4));
+    world.alice().comment(REPO, pull, "/ask what does semver.py do now?").expect("said");
+    world.until("a question to the first", |_| world.model.asked().len() > before).await;
+    world.alice().comment(REPO, pull, "/stop").expect("said");
+    world.until("the end", |task| task.state.ended()).await;
+    world.until_said(pull, "your question is not answered, because the task is over").await;
+    assert_eq!((replies(&world).await.0.len(), replies(&world).await.1), (1, Vec::new()), "the refusal came too late");
 }
 
 #[tokio::test(flavor = "multi_thread")]
