@@ -17,6 +17,8 @@ pub enum FallbackReason {
     Missing,
     /// Its server takes no tools for it, and the request had some.
     NoTools,
+    /// Its window is too small for the request: only said of a model that was itself asked in place of another.
+    Full,
 }
 
 impl fmt::Display for FallbackReason {
@@ -28,6 +30,7 @@ impl fmt::Display for FallbackReason {
             FallbackReason::Refused => "refused the key, or has no credit left",
             FallbackReason::Missing => "is missing on its server",
             FallbackReason::NoTools => "takes no tools on its server",
+            FallbackReason::Full => "has too small a window for the conversation",
         })
     }
 }

@@ -170,6 +170,7 @@ mod tests {
             (FallbackReason::Away, "could not be reached"),
             (FallbackReason::Missing, "is missing on its server"),
             (FallbackReason::NoTools, "takes no tools on its server"),
+            (FallbackReason::Full, "has too small a window for the conversation"),
         ] {
             let (from, to) = ("big".to_owned(), "spare".to_owned());
             let fallback = Some(Fallback { from, to, why });

@@ -202,7 +202,7 @@ fn touched(all: protocol::touched::Touched) -> Touched {
     let (deleted, cut) = names(all.deleted, MOST_CHANGES);
     unnamed = unnamed.saturating_add(cut);
     let (read, cut) = names(all.read, MOST_READ);
-    let unseen = all.unseen.map(|said| without(text::cut(&said, SENTENCE).0.to_owned()));
+    let unseen = all.unseen.map(|said| text::cut(&without(said), SENTENCE).0.to_owned());
     let read_unnamed = all.read_unnamed.saturating_add(cut);
     Touched { created, changed, deleted, unnamed, ignored: all.ignored, read, read_unnamed, unseen }
 }

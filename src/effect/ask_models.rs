@@ -45,9 +45,9 @@ pub(super) enum Inquired {
     Refused(Option<Box<Task>>),
     /// A call may have been charged without an answer: its charge stays.
     Lost,
-    /// The call to the first model cannot be made; with the reason. Nothing is stored.
+    /// The call to the first model that was considered cannot be made; with the reason. Nothing is stored.
     Unfit(String),
-    /// The call to the first model may not be paid. Nothing is stored.
+    /// The call to the first model that was considered may not be paid. Nothing is stored.
     Spent(PauseReason),
     /// The task no longer needs an answer, or was paused; what was refused until then is stored.
     Stopped,
@@ -67,17 +67,19 @@ pub(super) struct ModelAsker<'a> {
 }
 
 impl ModelAsker<'_> {
-    /// Asks the models in their order until one answers. A fallback whose call does not fit or may not be paid is left out.
+    /// Asks the models in their order, from position `begin` on, until one answers. A fallback whose call does not fit or may not be paid
+    /// is left out.
     pub(super) async fn ask(
         &self,
         task: &Task,
         models: &[&ConfiguredModel],
+        begin: usize,
         inquiry: &dyn Inquiry,
     ) -> Result<Inquired, Trouble> {
         let _paid = self.spending_limits.paid.one();
         let end = Instant::now() + self.limit;
-        let (mut now, mut before) = (task.clone(), 0);
-        for (at, configured) in models.iter().copied().enumerate() {
+        let (mut now, mut before, mut left_out) = (task.clone(), 0, None);
+        for (at, configured) in models.iter().copied().enumerate().skip(begin) {
             // A call that would certainly be cut off is not paid for.
             let rest = end.saturating_duration_since(Instant::now());
             let Some(share) = share(self.limit, rest, models.len() - at) else { break };
@@ -89,7 +91,10 @@ impl ModelAsker<'_> {
                 Ok(ready) => ready,
                 Err(Inquired::Stopped) => return Ok(Inquired::Stopped),
                 Err(why) if at == 0 => return Ok(why),
-                Err(_) => continue,
+                Err(why) => {
+                    left_out.get_or_insert(why);
+                    continue;
+                }
             };
             let error = match called(configured, &ready, share, end).await {
                 Ok(answer) => {
@@ -106,12 +111,16 @@ impl ModelAsker<'_> {
             let nothing = none(inquiry.words_of(&error), configured.model.label());
             let after = self.feed.feed(self.task, &key("said"), inquiry.answered(before, nothing)).await?;
             now = match after {
-                Some(after) if error.fallback().is_some() => after,
+                // A fallback that the request does not fit into is left out here too.
+                Some(after) if error.fallback().is_some() || at > 0 && error.is_full() => after,
                 after => return Ok(Inquired::Refused(after.map(Box::new))),
             };
             before += 1;
         }
-        Ok(Inquired::Refused(Some(Box::new(now))))
+        Ok(match left_out {
+            Some(why) if before == 0 => why,
+            _ => Inquired::Refused(Some(Box::new(now))),
+        })
     }
 
     /// Key of an input about this question.
@@ -144,6 +153,11 @@ impl ModelAsker<'_> {
             _ => Err(Inquired::Stopped),
         })
     }
+}
+
+/// The models' labels, by which stored answers name them.
+pub(super) fn labels(models: &[&ConfiguredModel]) -> Vec<String> {
+    models.iter().map(|configured| configured.model.label()).collect()
 }
 
 /// An answer of no tokens: the host's own words, why there is none.

@@ -17,7 +17,7 @@ use crate::sandbox::Sandboxes;
 use crate::store::{EffectRow, Store};
 use crate::thread::Feed;
 use crate::trouble::Trouble;
-use domain::{Event, Fallback, FallbackReason, Input, PauseReason, State, Task};
+use domain::{Event, Failure, Fallback, FallbackReason, Input, PauseReason, State, Task};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -31,6 +31,8 @@ struct Asking<'a> {
     style: Style,
     /// Whether there is no fallback model: the charge may then be kept for the effect's next try.
     alone: bool,
+    /// Whether the model that is asked is a fallback, so that one whose window is too small is left out.
+    is_fallback: bool,
     /// Whether an earlier try charged this very call and cost nothing.
     own_charge: bool,
 }
@@ -104,7 +106,8 @@ impl Conversations {
         // A model that a person named also takes the first step of a new approach.
         let anew = anew && task.model.is_none();
         let models = if anew { self.models.planner(&task).each() } else { self.models.of(&task).each() };
-        let asking = Asking { turn, row, feed, style, alone: models.len() == 1, own_charge: false };
+        let alone = models.len() == 1;
+        let asking = Asking { turn, row, feed, style, alone, is_fallback: false, own_charge: false };
         let other = row.charge_kept && chosen_since_charged(&self.log(&task).await?);
         let asking = Asking { own_charge: row.charge_kept && !other && asking.alone, ..asking };
         if row.charge_kept && !asking.own_charge {
@@ -118,13 +121,8 @@ impl Conversations {
         let (mut later, mut failed) = (None, None);
         for at in (0..models.len()).map(|step| (begin + step) % models.len()) {
             let configured = models[at];
+            let asking = Asking { is_fallback: at > 0, ..asking };
             let (why, trouble) = match self.ask(&task, log.take(), configured, &asking).await? {
-                ModelOutcome::Ended(input) if at > 0 && is_window_full(&input) => {
-                    tracing::warn!(task = %task.id, turn, model = configured.entry.id, "left out: too small a window");
-                    let now = self.log(&task).await?;
-                    (task, log) = (Task::fold(task.id, &now), Some(now));
-                    continue;
-                }
                 ModelOutcome::Ended(input) => return Ok(*input),
                 ModelOutcome::FallBack(why, trouble) => (why, trouble),
             };
@@ -135,7 +133,10 @@ impl Conversations {
                 _ => return Ok(Input::Settled),
             }
             let kept = if matches!(trouble, Trouble::Later { .. }) { &mut later } else { &mut failed };
-            kept.get_or_insert(trouble);
+            // The failure of the model that is asked first says what a person can do.
+            if why != FallbackReason::Full {
+                kept.get_or_insert(trouble);
+            }
         }
         // A failure that passes by itself needs no person, so it is preferred.
         Err(later.or(failed).unwrap_or_else(|| Trouble::later("no model was asked")))
@@ -244,6 +245,10 @@ impl Conversations {
                 if charge_kept {
                     self.release("refused", task, configured, asking).await?;
                 }
+                let is_full = matches!(&ended, ModelOutcome::Ended(input) if is_window_full(input));
+                if asking.is_fallback && is_full {
+                    return self.left_out(task, configured, asking).await;
+                }
                 return Ok(ended);
             }
         };
@@ -314,6 +319,26 @@ impl Conversations {
         }
     }
 
+    /// Records a call that is not sent, because the request does not fit into this fallback's window.
+    async fn left_out(
+        &self,
+        task: &Task,
+        configured: &ConfiguredModel,
+        asking: &Asking<'_>,
+    ) -> Result<ModelOutcome, Trouble> {
+        let starting = Input::ModelCallStarting { turn: asking.turn, worst_micro_usd: 0 };
+        let key = asking.key("model", task, configured, self.epoch);
+        Ok(match asking.feed.feed(task.id, &key, starting).await? {
+            Some(now) if now.state == State::Running => {
+                let context_tokens = Some(configured.model.context_tokens());
+                let trouble = Trouble::Failed(Failure::ContextFull { context_tokens });
+                ModelOutcome::FallBack(FallbackReason::Full, trouble)
+            }
+            // Paused meanwhile: the resume asks again.
+            _ => ModelOutcome::ended(Input::Settled),
+        })
+    }
+
     /// Makes the call.
     async fn called(
         &self,
@@ -337,7 +362,8 @@ impl Conversations {
             asking.feed.feed(task.id, &key, Input::PicturesRefused { turn: asking.turn }).await?;
             return Err(Trouble::Later { sentence, after_ms: Some(0) });
         }
-        let (unspent, fallback) = (!error.may_cost(), error.fallback());
+        let full = (asking.is_fallback && error.is_full()).then_some(FallbackReason::Full);
+        let (unspent, fallback) = (!error.may_cost(), error.fallback().or(full));
         let trouble = self.models.explained(task, configured, trouble(error));
         if let Some(why) = fallback.filter(|_| !asking.alone) {
             return Ok(ModelOutcome::FallBack(why, trouble));

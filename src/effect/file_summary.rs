@@ -2,6 +2,7 @@
 //! it takes; each part's summary is in the log, so that an interrupted one does not pay for it again.
 
 use super::act::{Actions, outcome};
+use super::ask_models;
 use super::configured_model::ConfiguredModel;
 use super::summarizer::{Question, SummaryOutcome};
 use crate::engine::reading::{self, Next, Reading};
@@ -63,7 +64,8 @@ impl Actions {
         Ok(Input::ActionEnded { number, outcome })
     }
 
-    /// The next step, by the model that answered last or those behind it in the list.
+    /// The next step, by the model that answered last or those behind it in the list; or, as after a kill, by those behind the one that
+    /// refused last.
     async fn step(
         &self,
         task: &Task,
@@ -73,10 +75,12 @@ impl Actions {
         (tries, feed): (i64, &dyn Feed),
     ) -> Result<StepResult, Trouble> {
         let reading = Reading::of(log, number);
-        if reading.is_over() {
+        let configured = self.summarizer.of(task)?;
+        let models = configured.each();
+        let behind = reading.next_model(&ask_models::labels(&models));
+        if reading.is_over() && behind.is_none() {
             return Ok(StepResult::End(Some("a call to the model gave nothing, or too many were made".to_owned())));
         }
-        let configured = self.summarizer.of(task)?;
         // The parts' lengths are the first model's, whoever tells them, so that a reading is one.
         let model = configured.model.as_ref();
         let (of, lines, parts) = match reading.next(number, from, reading::at_once(model)) {
@@ -92,13 +96,13 @@ impl Actions {
                 (of, Some(redacted(lines).0.into_owned()), Vec::new())
             }
         };
-        let models = configured.each();
         let last = reading.last_model();
         let begin = models.iter().position(|it| last.is_some_and(|last| it.model.label() == last)).unwrap_or(0);
         let question = Question {
             of,
             trust: Trust::None,
-            models: &models[begin..],
+            models: &models,
+            begin: behind.unwrap_or(begin),
             call: &|now: &Task, it: &ConfiguredModel| match &lines {
                 Some(lines) => reading::lines(now, of, lines, &it.engine, it.model.as_ref()),
                 None => reading::joined(now, of, &parts, &it.engine, it.model.as_ref()),

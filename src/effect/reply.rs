@@ -2,14 +2,15 @@
 //! answer: at most two calls per question may lose their answers, the worst case is charged first, and the answer is in the log before it is
 //! posted. The model has no tools here and decides nothing. Tests: `tests/stories/questions.rs`, `tests/stories/fallbacks.rs`.
 
-use super::ask_models::{Inquired, Inquiry, ModelAsker};
+use super::ask_models::{self, Inquired, Inquiry, ModelAsker};
 use super::configured_model::{ConfiguredModel, ConfiguredModels};
 use super::money::{SpendingLimits, unpaid};
 use super::repository::Repositories;
-use crate::engine::{self, Question, Ready, Tries, TurnAnswer};
+use crate::engine::{self, CallStep, Question, Ready, Tries, TurnAnswer};
 use crate::message;
+use crate::redact::redacted;
 use crate::store::{EffectRow, Store};
-use crate::text::{cut, redacted};
+use crate::text::cut;
 use crate::thread::Feed;
 use crate::trouble::Trouble;
 use domain::{Event, Input, Reply, Task};
@@ -60,8 +61,7 @@ impl Replies {
     ) -> Result<String, Trouble> {
         let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
         let models = self.models.of(task).each();
-        let labels: Vec<String> = models.iter().map(|it| it.model.label()).collect();
-        let next = next_model(&log, number, &labels);
+        let next = tries(&log, number).next(&ask_models::labels(&models));
         if let Some(text) = stored_answer(&log, number, login).filter(|_| next.is_none()) {
             return Ok(text);
         }
@@ -77,7 +77,7 @@ impl Replies {
         };
         let (spending_limits, limit) = (&*self.spending_limits, PATIENCE);
         let asker = ModelAsker { spending_limits, feed, task: task.id, epoch: self.epoch, tries: row.tries, limit };
-        Ok(match asker.ask(task, &models[next.unwrap_or(0)..], &asked).await? {
+        Ok(match asker.ask(task, &models, next.unwrap_or(0), &asked).await? {
             // Posted also where the task was over before the answer came, and could not take it.
             Inquired::Answered(answer, _) => worded(login, &answer.model, &kept(&answer.text)),
             Inquired::Refused(_) => message::unanswered(login, NOT_ASKED),
@@ -206,7 +206,7 @@ impl Inquiry for QuestionAsked<'_> {
 
 /// What is stored and posted of an answer.
 fn kept(text: &str) -> String {
-    redacted(cut(text, LONGEST).0).0.into_owned()
+    cut(&redacted(text).0, LONGEST).0.to_owned()
 }
 
 /// Number of calls for questions so far.
@@ -221,32 +221,22 @@ fn others(log: &[Event], than: i64) -> usize {
 }
 
 /// The calls for this question.
-fn tries(log: &[Event], of: i64) -> Tries {
+fn tries(log: &[Event], of: i64) -> Tries<'_> {
     Tries::of(log.iter().filter_map(|event| match event {
-        Event::ReplyStarted { number, .. } if *number == of => Some(false),
-        Event::Replied(Reply { number, .. }) if *number == of => Some(true),
+        Event::ReplyStarted { number, .. } if *number == of => Some(CallStep::Begun),
+        Event::Replied(reply) if reply.number == of => Some(CallStep::stored(&reply.model, reply.usage.total())),
         _ => None,
     }))
 }
 
-fn newest(log: &[Event], of: i64) -> Option<&Reply> {
-    log.iter().rev().find_map(|event| match event {
-        Event::Replied(reply) if reply.number == of => Some(reply),
-        _ => None,
-    })
-}
-
 /// The stored answer to the question; none if another model was asked behind it.
 fn stored_answer(log: &[Event], of: i64, login: &str) -> Option<String> {
-    let newest = newest(log, of).filter(|_| tries(log, of).is_over());
+    let newest = log.iter().rev().find_map(|event| match event {
+        Event::Replied(reply) if reply.number == of => Some(reply),
+        _ => None,
+    });
+    let newest = newest.filter(|_| tries(log, of).is_over());
     newest.map(|Reply { text, model, .. }| worded(login, model, text))
-}
-
-/// Where the list of models goes on behind the one that refused the question last, as after a kill; none where none stands behind it.
-fn next_model(log: &[Event], of: i64, labels: &[String]) -> Option<usize> {
-    let refused = newest(log, of).filter(|reply| reply.text.is_empty())?;
-    let next = labels.iter().position(|label| *label == refused.model)? + 1;
-    (next < labels.len()).then_some(next)
 }
 
 fn worded(login: &str, model: &str, text: &str) -> String {
@@ -258,7 +248,7 @@ fn worded(login: &str, model: &str, text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{candidates, named_in, next_model};
+    use super::{LONGEST, candidates, kept, named_in, tries};
     use domain::{Event, Reply, Usage};
 
     #[test]
@@ -269,10 +259,10 @@ mod tests {
         };
         let asked = || Event::ReplyStarted { number: 7, call: 1, worst_micro_usd: 5 };
         let labels = ["first", "spare", "last"].map(str::to_owned);
-        let next = |log: &[Event]| next_model(log, 7, &labels);
+        let next = |log: &[Event]| tries(log, 7).next(&labels);
         assert_eq!((next(&[]), next(&[asked()])), (None, None), "from the beginning");
         let refused = [asked(), replied("first", "")];
-        assert_eq!((next(&refused), next_model(&refused, 8, &labels)), (Some(1), None));
+        assert_eq!((next(&refused), tries(&refused, 8).next(&labels)), (Some(1), None));
         let lost = [&refused[..], &[asked()]].concat();
         assert_eq!(next(&lost), Some(1), "the call whose answer was lost is made again");
         let both = [&lost[..], &[replied("spare", "")]].concat();
@@ -280,6 +270,13 @@ mod tests {
         assert_eq!(next(&[&both[..], &[asked(), replied("last", "")]].concat()), None, "nobody is left");
         assert_eq!(next(&[&both[..], &[asked(), replied("last", "It is so.")]].concat()), None);
         assert_eq!(next(&[asked(), replied("gone", "")]), None, "it is in the list no more");
+    }
+
+    #[test]
+    fn a_credential_at_the_end_of_what_is_kept_is_left_out_before_the_cut() {
+        let answer = format!("{}ghp_{}", "x ".repeat((LONGEST - 10) / 2), "a1B2".repeat(9));
+        let kept = kept(&answer);
+        assert!(!kept.contains("ghp_") && kept.chars().count() == LONGEST, "{kept}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::ask_models::{self, Inquired, Inquiry, ModelAsker};
 use super::configured_model::{ConfiguredModel, ConfiguredModels};
 use super::money::{SpendingLimits, unpaid};
 use crate::checkpoint::view::CheckpointView;
-use crate::engine::{self, Change, Ready, Tries, TurnAnswer, TurnError};
+use crate::engine::{self, CallStep, Change, Ready, Tries, TurnAnswer, TurnError};
 use crate::redact;
 use crate::store::{EffectRow, Store};
 use crate::thread::Feed;
@@ -42,13 +42,10 @@ impl SecondLook {
     ) -> Result<bool, Trouble> {
         let Some(reviewer) = self.models.reviewer(task).filter(|_| !view.diff.is_empty()) else { return Ok(false) };
         let log = self.store.log(task.id).await?;
-        let of_this = |event: &Event| match event {
-            Event::SecondLooked { n: of, .. } if *of == n => Some(true),
-            Event::SecondLookStarted { n: of, .. } if *of == n => Some(false),
-            _ => None,
-        };
-        let tries = Tries::of(log.iter().filter_map(|(_, event)| of_this(event)));
-        if tries.is_over() || tries.lost() >= MOST_CALLS {
+        let tries = looks(log.iter().map(|(_, event)| event), n);
+        let models = reviewer.each();
+        let next = tries.next(&ask_models::labels(&models));
+        if tries.is_over() && next.is_none() || tries.lost() >= MOST_CALLS {
             return Ok(false);
         }
         let diff: String = view.diff.iter().map(|part| format!("{}\n", part.text)).collect();
@@ -56,8 +53,8 @@ impl SecondLook {
         let look = Look { n, change };
         let (spending_limits, limit) = (&*self.spending_limits, PATIENCE);
         let asker = ModelAsker { spending_limits, feed, task: task.id, epoch: self.epoch, tries: row.tries, limit };
-        let why = match asker.ask(task, &reviewer.each(), &look).await? {
-            // What was refused before a pause is in the log too; who resumes has the review without a look then.
+        let why = match asker.ask(task, &models, next.unwrap_or(0), &look).await? {
+            // What was refused before a pause is in the log too; after the resume the list goes on behind it.
             Inquired::Answered(..) | Inquired::Refused(_) | Inquired::Lost | Inquired::Stopped => return Ok(true),
             Inquired::Unfit(why) => why,
             Inquired::Spent(reason) => unpaid(&reason),
@@ -70,6 +67,15 @@ impl SecondLook {
         feed.feed(task.id, &asker.key(&look, "none"), nothing).await?;
         Ok(true)
     }
+}
+
+/// The calls about checkpoint `n`.
+fn looks<'a>(log: impl Iterator<Item = &'a Event>, n: u32) -> Tries<'a> {
+    Tries::of(log.filter_map(|event| match event {
+        Event::SecondLooked { n: of, model, usage, .. } if *of == n => Some(CallStep::stored(model, usage.total())),
+        Event::SecondLookStarted { n: of, .. } if *of == n => Some(CallStep::Begun),
+        _ => None,
+    }))
 }
 
 /// The question about one checkpoint.
@@ -98,7 +104,7 @@ impl Inquiry for Look<'_> {
     fn answered(&self, _before: u32, answer: TurnAnswer) -> Input {
         Input::SecondLooked {
             n: self.n,
-            text: redact::in_words(crate::text::cut(&answer.text, LONGEST).0),
+            text: crate::text::cut(&redact::in_words(&answer.text), LONGEST).0.to_owned(),
             usage: answer.usage,
             micro_usd: answer.micro_usd,
             duration_ms: answer.duration_ms,
@@ -121,5 +127,32 @@ fn words_of(error: &TurnError) -> String {
             Failure::ContextFull { .. } => "the changes do not fit into its model".to_owned(),
             Failure::SandboxGone { .. } => "the sandbox is gone".to_owned(),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::looks;
+    use domain::{Event, Usage};
+
+    #[test]
+    fn after_a_kill_the_list_goes_on_behind_the_model_that_refused_the_look() {
+        let asked = || Event::SecondLookStarted { n: 1, worst_micro_usd: 5 };
+        let looked = |model: &str, output| Event::SecondLooked {
+            n: 1,
+            text: "words of the host, or of the model".into(),
+            usage: Usage { output, ..Usage::default() },
+            micro_usd: 0,
+            duration_ms: 0,
+            model: model.into(),
+        };
+        let labels = ["strict", "spare"].map(str::to_owned);
+        let next = |log: &[Event], n| looks(log.iter(), n).next(&labels);
+        let refused = [asked(), looked("strict", 0)];
+        assert_eq!((next(&refused, 1), next(&refused, 2)), (Some(1), None));
+        assert_eq!(next(&[asked(), looked("strict", 9)], 1), None, "it answered");
+        assert_eq!(next(&[looked("strict", 0)], 1), None, "it was not asked, and the review says why");
+        let both = [&refused[..], &[asked(), looked("spare", 0)]].concat();
+        assert!(next(&both, 1).is_none() && looks(both.iter(), 1).is_over());
     }
 }

@@ -1,7 +1,7 @@
 //! Has a model, or its fallbacks, summarize older turns of a conversation, or a part of a file. The worst case is charged first, as for every
 //! call, and the answer is an event; any failure ends the wait.
 
-use super::ask_models::{Inquired, Inquiry, ModelAsker};
+use super::ask_models::{self, Inquired, Inquiry, ModelAsker};
 use super::configured_model::{ConfiguredModel, ConfiguredModels};
 use super::money::{SpendingLimits, unpaid};
 use crate::engine::style::Style;
@@ -36,6 +36,8 @@ pub(super) struct Question<'a> {
     pub trust: Trust,
     /// Asked in this order until one answers.
     pub models: &'a [&'a ConfiguredModel],
+    /// Position of the one that is asked first.
+    pub begin: usize,
     /// The call to one of them; none if it does not fit.
     pub call: &'a (dyn Fn(&Task, &ConfiguredModel) -> Option<Ready> + Sync),
     /// What is stored of an answer.
@@ -48,7 +50,7 @@ pub(super) struct Question<'a> {
 pub(super) enum SummaryOutcome {
     /// The task with the answer in its log; the answer may be empty.
     Stored(Box<Task>),
-    /// The call does not fit into the first model, or into what the task may still spend.
+    /// The call does not fit into the model that would be asked first, or into what the task may still spend.
     NoRoom,
     /// There is no answer; with the reason for people and models. The log may say that a call was made.
     None(String),
@@ -77,12 +79,15 @@ impl Summarizer {
         feed: &dyn Feed,
     ) -> Result<Option<Vec<Event>>, Trouble> {
         let Some(configured) = self.models.summarizer(task) else { return Ok(None) };
-        let Some(of @ SummaryOf::Turns { upto, .. }) = summarize::due(task, log) else { return Ok(None) };
+        let models = configured.each();
+        let due = summarize::due(task, log, &ask_models::labels(&models));
+        let Some((of @ SummaryOf::Turns { upto, .. }, begin)) = due else { return Ok(None) };
         let context_tokens = worker.model.context_tokens();
         let question = Question {
             of,
             trust: summarize::trust(log, upto),
-            models: &configured.each(),
+            models: &models,
+            begin,
             call: &|now: &Task, it: &ConfiguredModel| {
                 summarize::turns(now, log, upto, &worker.engine, &it.engine, it.model.as_ref())
             },
@@ -107,14 +112,13 @@ impl Summarizer {
         (tries, feed): (i64, &dyn Feed),
     ) -> Result<SummaryOutcome, Trouble> {
         const STOPPED: &str = "the work was stopped meanwhile";
-        let (models, request) = (question.models, SummaryRequest { question });
+        let (models, begin, request) = (question.models, question.begin, SummaryRequest { question });
         let (spending_limits, limit) = (&*self.spending_limits, PATIENCE);
         let asker = ModelAsker { spending_limits, feed, task: task.id, epoch: self.epoch, tries, limit };
-        Ok(match asker.ask(task, models, &request).await? {
-            Inquired::Answered(_, Some(now)) | Inquired::Refused(Some(now)) => SummaryOutcome::Stored(now),
-            Inquired::Answered(_, None) | Inquired::Refused(None) | Inquired::Stopped => {
-                SummaryOutcome::None(STOPPED.to_owned())
-            }
+        Ok(match asker.ask(task, models, begin, &request).await? {
+            Inquired::Answered(_, Some(now)) => SummaryOutcome::Stored(now),
+            Inquired::Answered(_, None) | Inquired::Stopped => SummaryOutcome::None(STOPPED.to_owned()),
+            Inquired::Refused(_) => SummaryOutcome::None("no model answered".to_owned()),
             Inquired::Lost => SummaryOutcome::None("the model's answer was lost".to_owned()),
             Inquired::Unfit(_) => SummaryOutcome::NoRoom,
             Inquired::Spent(reason) => SummaryOutcome::None(unpaid(&reason)),
@@ -147,7 +151,7 @@ impl Inquiry for SummaryRequest<'_> {
         let Question { of, trust, keeps, most, .. } = &self.question;
         let summary = ModelSummary {
             of: *of,
-            text: redact::without(cut(answer.text.trim(), (*most).min(LONGEST)).0.to_owned()),
+            text: cut(&redact::redacted(answer.text.trim()).0, (*most).min(LONGEST)).0.to_owned(),
             trust: *trust,
             usage: answer.usage,
             micro_usd: answer.micro_usd,

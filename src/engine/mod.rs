@@ -48,7 +48,7 @@ pub use repeats::repeated;
 pub use reply::{Question, reply};
 pub use second_look::{Change, second_look};
 pub use stuck::way_out;
-pub use tries::Tries;
+pub use tries::{CallStep, Tries};
 pub use turn::{Ready, Refusal, TurnError, converse, prepare, prompt_tokens};
 
 /// The most characters of a summary of older turns, and of a repository's rules.

@@ -7,8 +7,9 @@ use domain::{Event, ModelSummary, SummaryOf, Task};
 use minijinja::context;
 
 use super::EngineConfig;
-use super::fence::{Fence, Trust};
+use super::fence::{Fence, Trust, spelled};
 use super::summarize::{asked_for, call, room};
+use super::tries;
 use super::turn::Ready;
 use crate::llm::Model;
 use crate::text;
@@ -56,6 +57,11 @@ fn span(summary: &ModelSummary) -> (u32, u64, u64, u64) {
     }
 }
 
+/// Whether it says that a model did not answer, which cost nothing.
+fn is_refusal(summary: &ModelSummary) -> bool {
+    summary.text.is_empty() && summary.usage.total() == 0
+}
+
 impl<'a> Reading<'a> {
     /// The reading of the action with this number.
     pub fn of(log: &'a [Event], number: u32) -> Self {
@@ -73,8 +79,7 @@ impl<'a> Reading<'a> {
 
     /// Counts a call, in place of a refusal of the same if that was the newest: then the next model of a list is asked.
     fn begin(&mut self, of: SummaryOf) {
-        let refused = |last: &&ModelSummary| last.of == of && last.text.is_empty() && last.usage.total() == 0;
-        if self.done.last().is_some_and(refused) {
+        if self.done.last().is_some_and(|last| last.of == of && is_refusal(last)) {
             self.done.pop();
         } else {
             self.calls += 1;
@@ -84,6 +89,13 @@ impl<'a> Reading<'a> {
     /// Whether the reading ends with what it has, because a call gave no answer or the limit of calls is reached.
     pub fn is_over(&self) -> bool {
         self.calls >= MOST_CALLS || self.done.iter().any(|one| one.text.is_empty())
+    }
+
+    /// Where a list of models with these labels goes on behind the one that refused last; none if the newest call ended otherwise, none
+    /// stands behind it, or no further call may be made.
+    pub fn next_model(&self, labels: &[String]) -> Option<usize> {
+        let refused = self.done.last().filter(|last| is_refusal(last) && self.calls < MOST_CALLS)?;
+        tries::behind(&refused.model, labels)
     }
 
     fn summaries(&self) -> impl Iterator<Item = &'a ModelSummary> {
@@ -161,7 +173,8 @@ impl<'a> Reading<'a> {
         }
         for part in &parts {
             let (_, from, to, _) = span(part);
-            let (words, missing) = text::cut(part.text.trim(), PARTS / parts.len());
+            let words = spelled(part.text.trim());
+            let (words, missing) = text::cut(&words, PARTS / parts.len());
             out.push_str(&format!("\nlines {from} to {to}:\n{words}{}\n", if missing > 0 { "…" } else { "" }));
         }
         Some((out, to))
@@ -299,6 +312,13 @@ mod tests {
     }
 
     #[test]
+    fn a_parts_words_are_cut_once_their_hidden_characters_are_spelled() {
+        let log = [summarised(0, 1, 10, 10, &"\u{200b}".repeat(PARTS))];
+        let (result, _) = Reading::of(&log, 3).result(3, 1000).expect("one");
+        assert_eq!(result.matches("\\u{200b}").count(), PARTS / 8);
+    }
+
+    #[test]
     fn each_model_that_told_a_part_is_named() {
         let mut log = [summarised(0, 1, 10, 20, "x"), summarised(0, 11, 20, 20, "y")];
         let Event::Summarised { summary } = &mut log[1] else { unreachable!() };
@@ -316,7 +336,11 @@ mod tests {
         };
         let mut log = vec![started(10), summarised(0, 1, 10, 90, "")];
         assert!(Reading::of(&log, 3).is_over());
+        let labels = ["m", "spare"].map(str::to_owned);
+        assert_eq!(Reading::of(&log, 3).next_model(&labels), Some(1), "as after a kill");
+        assert_eq!(Reading::of(&log, 3).next_model(&labels[..1]), None);
         log.push(started(10));
+        assert_eq!(Reading::of(&log, 3).next_model(&labels), None);
         assert!(!Reading::of(&log, 3).is_over() && Reading::of(&log, 3).cost().0 == 1, "one call that may cost");
         log.push(summarised(0, 1, 10, 90, "x"));
         assert_eq!(Reading::of(&log, 3).next(3, 1, 100), Next::Read { from: 11 });

@@ -7,11 +7,11 @@
 use domain::{Action, CallRequest, Event, ModelSummary, Outcome, SummaryOf, Task, Verb, VerdictKind};
 use minijinja::context;
 
-use super::fence::{Fence, Trust, seen};
+use super::fence::{Fence, Trust, seen, spelled};
 use super::history::{self, written};
 use super::nudge::Form;
 use super::style::{Reader, Style};
-use super::tries::Tries;
+use super::tries::{CallStep, Tries};
 use super::turn::Ready;
 use super::{EngineConfig, budget, compact, context as sizes, outcome, prompt, summary};
 use crate::llm::{Model, ModelRequest};
@@ -28,8 +28,9 @@ const LEAST_OUTPUT: u64 = 200;
 /// Limits of each text in characters, tried in order until all fit.
 const CAPS: [usize; 7] = [6_000, 3_000, 1_500, 700, 300, 120, 0];
 
-/// The turns to summarize before the coming request, if some were just left out and are not summarized yet.
-pub fn due(task: &Task, log: &[Event]) -> Option<SummaryOf> {
+/// The turns to summarize before the coming request, if some were just left out and are not summarized yet, and where a list of models with
+/// these labels begins to be asked.
+pub fn due(task: &Task, log: &[Event], labels: &[String]) -> Option<(SummaryOf, usize)> {
     let at = log.iter().rposition(|it| matches!(it, Event::Compacted { .. } | Event::ConversationRestarted))?;
     let Event::Compacted { turn, folded: upto @ 1.., .. } = log[at] else { return None };
     if turn != task.turn + 1 || written(log, upto).is_some_and(|(told, _)| told == upto) {
@@ -40,17 +41,20 @@ pub fn due(task: &Task, log: &[Event]) -> Option<SummaryOf> {
         match event {
             // The request was already sent, so it must not change.
             Event::ModelCallStarted { .. } => return None,
-            Event::Summarised { summary } if matches!(summary.of, SummaryOf::Turns { .. }) => calls.push(true),
-            Event::SummaryStarted { of: SummaryOf::Turns { .. }, .. } => calls.push(false),
+            Event::Summarised { summary } if matches!(summary.of, SummaryOf::Turns { .. }) => {
+                calls.push(CallStep::stored(&summary.model, summary.usage.total()));
+            }
+            Event::SummaryStarted { of: SummaryOf::Turns { .. }, .. } => calls.push(CallStep::Begun),
             _ => {}
         }
     }
     let tries = Tries::of(calls);
-    if tries.is_over() || tries.lost() >= MOST_CALLS {
+    let next = tries.next(labels);
+    if tries.is_over() && next.is_none() || tries.lost() >= MOST_CALLS {
         return None;
     }
     let (from, to) = Material::of(log, 0, upto).actions.unwrap_or_default();
-    Some(SummaryOf::Turns { upto, from, to })
+    Some((SummaryOf::Turns { upto, from, to }, next.unwrap_or(0)))
 }
 
 /// The lowest trust of what the call for these turns shows.
@@ -90,7 +94,8 @@ pub fn turns(
     let fence = Fence::new(&config.secret, task.id);
     let room = room(model);
     let all = SummarySources::of(log, upto);
-    let told = all.before.map_or("", |summary| text::cut(&summary.text, room / 3).0);
+    let told = all.before.map(|summary| spelled(&summary.text)).unwrap_or_default();
+    let told = text::cut(&told, room / 3).0;
     let trust = all.trust();
     let shown = all.material.shown(room - told.chars().count());
     let values = context! {

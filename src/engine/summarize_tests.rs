@@ -30,7 +30,7 @@ fn log(output: &str) -> Vec<Event> {
 }
 
 fn due_of(log: &[Event]) -> Option<SummaryOf> {
-    due(&Task::fold(TaskId(7), log), log)
+    due(&Task::fold(TaskId(7), log), log, &[]).map(|(of, _)| of)
 }
 
 fn summarised(of: SummaryOf, text: &str) -> Event {
@@ -61,6 +61,26 @@ fn it_is_due_between_the_cut_and_the_request_that_is_made_so_and_given_up_after_
         None,
         "told already"
     );
+}
+
+#[test]
+fn after_a_kill_the_list_goes_on_behind_the_model_that_refused_last() {
+    let of = SummaryOf::Turns { upto: 4, from: 1, to: 4 };
+    let started = || Event::SummaryStarted { of, worst_micro_usd: 1 };
+    let due_with = |more: &[Event], labels: &[&str]| {
+        let log = [&log("x")[..], more].concat();
+        let labels: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
+        due(&Task::fold(TaskId(7), &log), &log, &labels)
+    };
+    let refused = [started(), summarised(of, "")];
+    assert_eq!((due_with(&[], &["m", "spare"]), due_with(&refused, &["m", "spare"])), (Some((of, 0)), Some((of, 1))));
+    assert_eq!((due_with(&refused, &["m"]), due_with(&refused, &["spare", "m"])), (None, None), "none stands behind it");
+    let lost = [&refused[..], &[started()]].concat();
+    assert_eq!(due_with(&lost, &["m", "spare"]), Some((of, 1)), "the fallback's answer was lost");
+    let Event::Summarised { mut summary } = summarised(of, "") else { unreachable!() };
+    summary.usage.output = 3;
+    let silent = [started(), Event::Summarised { summary }];
+    assert_eq!(due_with(&silent, &["m", "spare"]), None, "it answered, with nothing that could be kept");
 }
 
 #[test]

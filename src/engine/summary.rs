@@ -6,7 +6,7 @@
 
 use domain::{Action, CallRequest, ModelSummary, Outcome, OutcomeStatus, SummaryOf};
 
-use super::fence::{Fence, Trust};
+use super::fence::{Fence, Trust, spelled};
 use crate::text;
 
 /// Characters kept of what the agent said before its calls, and of an action's object.
@@ -37,6 +37,7 @@ impl<'a> Summary<'a> {
     pub(super) fn note(&mut self, words: &str) {
         let line = text::one_line(words.trim());
         if !line.is_empty() {
+            let line = spelled(&line);
             let (head, missing) = text::cut(&line, SAID);
             self.lines.push(format!("{head}{}", if missing > 0 { "…" } else { "" }));
         }
@@ -85,7 +86,7 @@ impl<'a> Summary<'a> {
         };
         let most = if self.lines.is_empty() { most } else { most / 3 * 2 };
         let source = source(actions, &format!("told in short by the model {}", written.model));
-        fence.wrap(&source, written.trust, text::cut(&written.text, most).0)
+        fence.wrap(&source, written.trust, text::cut(&spelled(&written.text), most).0)
     }
 }
 
@@ -111,5 +112,23 @@ pub(super) fn how(status: &OutcomeStatus) -> String {
             format!("failed: {}", text::cut(&reason, OBJECT).0)
         }
         OutcomeStatus::Interrupted => "interrupted".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secret::Secret;
+    use domain::{TaskId, Usage};
+
+    #[test]
+    fn a_models_summary_is_cut_once_its_hidden_characters_are_spelled() {
+        let of = SummaryOf::Turns { upto: 1, from: 1, to: 1 };
+        let (text, model, usage) = ("\u{200b}".repeat(400), "m".to_owned(), Usage::default());
+        let written = ModelSummary { of, text, trust: Trust::None, usage, micro_usd: 0, duration_ms: 0, model };
+        let mut summary = Summary::default();
+        summary.replace(&written);
+        let shown = summary.fenced(&Fence::new(&Secret::new("k"), TaskId(1)), 320);
+        assert_eq!(shown.matches("\\u{200b}").count(), 40, "eight characters for each: {shown}");
     }
 }

@@ -171,6 +171,11 @@ impl TurnError {
         }
     }
 
+    /// Whether the server refused the request because it does not fit into the model's window.
+    pub fn is_full(&self) -> bool {
+        matches!(self, TurnError::Failed(Failure::ContextFull { .. }))
+    }
+
     /// Why another model may be asked instead; none if that would not help, or the call may have been charged.
     pub fn fallback(&self) -> Option<FallbackReason> {
         match self {

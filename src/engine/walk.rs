@@ -119,7 +119,7 @@ impl Walk {
     /// As the effect that has turns summarized which were just left out.
     fn tell(&mut self) {
         let (Some(summarize), task) = (self.summarize, self.task()) else { return };
-        let Some(of @ SummaryOf::Turns { upto, .. }) = summarize::due(&task, &self.log) else { return };
+        let Some((of @ SummaryOf::Turns { upto, .. }, _)) = summarize::due(&task, &self.log, &[]) else { return };
         let model = Scripted::from_toml("name = \"m\"\n[[turn]]\ntext = \"x\"\n", WINDOW).expect("a recording");
         let asked = summarize::turns(&task, &self.log, upto, &config(), &config(), &model);
         let (ready, trust) = (asked.expect("it fits"), summarize::trust(&self.log, upto));
@@ -131,7 +131,7 @@ impl Walk {
         let summary = summarize::fitting(&task, &self.log, Style::Tools, &config(), WINDOW, summary);
         self.log.push(Event::SummaryStarted { of, worst_micro_usd: 9 });
         self.log.push(Event::Summarised { summary: Box::new(summary) });
-        assert_eq!(summarize::due(&self.task(), &self.log), None, "once");
+        assert_eq!(summarize::due(&self.task(), &self.log, &[]), None, "once");
     }
 
     fn check(&mut self, request: &ModelRequest) {

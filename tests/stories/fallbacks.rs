@@ -2,13 +2,15 @@
 //! refuses its key; what it was charged is taken back, and the next one's answer is charged by the next one's price. Also fallbacks of the work
 //! whose window is too small.
 
+use crate::missing_models::switches;
 use crate::second::{LOOKS, WORKS};
 use crate::summaries::{big, models, script, summaries, talks, whole};
 use crate::world::{FIX, REPO, World};
 use caisson::store::CostBy;
-use domain::Event;
+use domain::{Event, FallbackReason};
 use serde_json::json;
 use std::path::Path;
+use std::time::Duration;
 
 const REFUSES: &str = "error = \"unauthorized\"\n";
 
@@ -23,16 +25,33 @@ fn spare(dir: &Path, recording: &str) -> String {
     )
 }
 
+/// Answers one question.
+const ANSWERS: &str = "name = \"the spare\"\n[[turn]]\nexpects = [\"alice asks:\"]\ntext = \"It compares numbers.\"\n\
+                       usage = { input = 500, output = 40 }\n";
+
 /// A worker whose questions are refused, with a fallback that follows this recording.
 async fn asked_of(dir: &Path, recording: &str) -> (World, u64) {
-    let first = "[[model]]\nid = \"small\"\nkind = \"scripted\"\nscript = \"script.toml\"\nroles = [\"worker\"]\nstyle = \"tools\"\n\
-                 fallback = [\"spare\"]\n";
+    asked_of_all("\"spare\"", &spare(dir, recording)).await
+}
+
+/// As [`asked_of`], with these fallbacks and their entries.
+async fn asked_of_all(fallback: &str, tables: &str) -> (World, u64) {
+    let (world, pull) = at_review(fallback, tables).await;
+    world.alice().comment(REPO, pull, "/ask what does semver.py do now?").expect("said");
+    (world, pull)
+}
+
+/// As [`asked_of_all`], before the question.
+async fn at_review(fallback: &str, tables: &str) -> (World, u64) {
+    let first = format!(
+        "[[model]]\nid = \"small\"\nkind = \"scripted\"\nscript = \"script.toml\"\nroles = [\"worker\"]\nstyle = \"tools\"\n\
+         fallback = [{fallback}]\n"
+    );
     let works = format!("{FIX}\n[[conversation]]\nwhen = \"alice asks:\"\n[[conversation.turn]]\n{REFUSES}");
-    let world = World::of_models(&works, &format!("{first}{}", spare(dir, recording))).await;
+    let world = World::of_models(&works, &format!("{first}{tables}")).await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
     world.model.set_price(3_000_000, 15_000_000);
-    world.alice().comment(REPO, pull, "/ask what does semver.py do now?").expect("said");
     (world, pull)
 }
 
@@ -52,9 +71,7 @@ async fn replies(world: &World) -> (Vec<u64>, Vec<(String, usize)>) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_question_is_answered_by_the_fallback_and_charged_to_it() {
     let dir = tempfile::tempdir().expect("a directory");
-    let answers = "name = \"the spare\"\n[[turn]]\nexpects = [\"alice asks:\"]\ntext = \"It compares numbers.\"\n\
-                   usage = { input = 500, output = 40 }\n";
-    let (world, pull) = asked_of(dir.path(), answers).await;
+    let (world, pull) = asked_of(dir.path(), ANSWERS).await;
     let shown = world.until_said(pull, "from the task's log and files").await;
     assert!(shown.contains("scripted: the spare") && shown.contains("It compares numbers."), "{shown}");
     let (worst, answers) = replies(&world).await;
@@ -67,6 +84,38 @@ async fn a_question_is_answered_by_the_fallback_and_charged_to_it() {
     assert_eq!((of.calls, of.input, of.output), (1, 500, 40));
     let tokens: i64 = costs.iter().map(|cost| cost.input + cost.output).sum();
     assert_eq!(task.spent.tokens as i64, tokens, "the task is charged with it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_goes_past_a_fallback_whose_server_finds_it_too_long() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let full = dir.path().join("full.toml");
+    std::fs::write(&full, FULL.1).expect("written");
+    let tables = format!(
+        "[[model]]\nid = \"full\"\nkind = \"scripted\"\nscript = \"{}\"\nstyle = \"tools\"\n\
+         context_tokens = {}\nmax_output_tokens = 1000\n{}",
+        full.display(),
+        FULL.0,
+        spare(dir.path(), ANSWERS)
+    );
+    let (world, pull) = asked_of_all("\"full\", \"spare\"", &tables).await;
+    world.until_said(pull, "It compares numbers.").await;
+    let models: Vec<String> = replies(&world).await.1.into_iter().map(|(model, _)| model).collect();
+    assert_eq!(models[1..], ["scripted: the tiny", "scripted: the spare"], "both that do not answer are in the log");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_fallback_is_asked_once_the_task_is_over() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (world, pull) = at_review("\"spare\"", &spare(dir.path(), ANSWERS)).await;
+    let before = world.model.asked().len();
+    world.model.set_thinks(Duration::from_secs(4));
+    world.alice().comment(REPO, pull, "/ask what does semver.py do now?").expect("said");
+    world.until("a question to the first", |_| world.model.asked().len() > before).await;
+    world.alice().comment(REPO, pull, "/stop").expect("said");
+    world.until("the end", |task| task.state.ended()).await;
+    world.until_said(pull, "your question is not answered, because the task is over").await;
+    assert_eq!((replies(&world).await.0.len(), replies(&world).await.1), (1, Vec::new()), "the refusal came too late");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -195,26 +244,31 @@ async fn a_file_is_told_by_the_fallback_and_the_first_is_asked_once() {
     assert_eq!((task.actions, task.model_worst), (5, 0));
 }
 
-/// A worker whose key is refused, with a fallback whose window does not hold the task's first request, and these after it.
-fn with_tiny(dir: &Path, others: &str, tables: &str) -> String {
+/// The window and the recording of a model that does not hold the task's first request.
+const TINY: (u32, &str) = (2048, "name = \"the tiny\"\n[[turn]]\ntext = \"never asked\"\n");
+/// One that says so itself.
+const FULL: (u32, &str) = (16_000, "name = \"the tiny\"\n[[turn]]\nerror = \"context_full\"\n");
+
+/// A worker whose key is refused, with a fallback of this window and recording, and these after it.
+fn with_tiny(dir: &Path, (window, recording): (u32, &str), others: &str, tables: &str) -> String {
     let tiny = dir.join("tiny.toml");
-    std::fs::write(&tiny, "name = \"the tiny\"\n[[turn]]\ntext = \"never asked\"\n").expect("written");
+    std::fs::write(&tiny, recording).expect("written");
     format!(
         "[[model]]\nid = \"small\"\nkind = \"scripted\"\nscript = \"script.toml\"\nroles = [\"worker\"]\nstyle = \"tools\"\n\
          fallback = [\"tiny\"{others}]\n\
          [[model]]\nid = \"tiny\"\nkind = \"scripted\"\nscript = \"{}\"\nstyle = \"tools\"\n\
-         prompt = \"long\"\ncontext_tokens = 2048\nmax_output_tokens = 1000\n{tables}",
+         prompt = \"long\"\ncontext_tokens = {window}\nmax_output_tokens = 1000\n{tables}",
         tiny.display()
     )
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_fallback_that_does_not_hold_the_conversation_is_left_out_and_the_next_one_works() {
+/// The work is done by the fallback behind the first one, which does not hold it.
+async fn works_behind(tiny: (u32, &str)) {
     let dir = tempfile::tempdir().expect("a directory");
     let works = FIX.replacen("compare versions as numbers", "the spare", 1);
     // The sizes of both are estimated by the counts of the one that answers, so both are sent the same.
     let spare = format!("{}prompt = \"long\"\n", spare(dir.path(), &works));
-    let tables = with_tiny(dir.path(), ", \"spare\"", &spare);
+    let tables = with_tiny(dir.path(), tiny, ", \"spare\"", &spare);
     let world = World::of_models(&format!("name = \"r\"\n[[turn]]\n{REFUSES}"), &tables).await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let task = world.until_state("awaiting-review").await;
@@ -222,12 +276,27 @@ async fn a_fallback_that_does_not_hold_the_conversation_is_left_out_and_the_next
     let model = |event| if let Event::TurnCompleted { model, .. } = event { Some(model) } else { None };
     let answered: Vec<String> = world.log().await.into_iter().filter_map(model).collect();
     assert_eq!(answered, ["scripted: the spare"; 2]);
+    let switch = |from: &str, to: &str, why| (from.to_owned(), to.to_owned(), why);
+    let [refused, full] = [FallbackReason::Refused, FallbackReason::Full];
+    assert_eq!(switches(&world).await, [switch("small", "tiny", refused), switch("tiny", "spare", full)]);
+    let words = "the model tiny has too small a window for the conversation: spare is asked from then on";
+    world.until_said(task.pull.expect("a pull request"), words).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fallback_that_does_not_hold_the_conversation_is_left_out_and_the_next_one_works() {
+    works_behind(TINY).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fallback_whose_server_finds_the_conversation_too_long_is_left_out_as_well() {
+    works_behind(FULL).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn where_no_fallback_holds_the_conversation_the_first_models_failure_is_told() {
     let dir = tempfile::tempdir().expect("a directory");
-    let tables = with_tiny(dir.path(), "", "");
+    let tables = with_tiny(dir.path(), TINY, "", "");
     let world = World::of_models(&format!("name = \"r\"\n[[turn]]\n{REFUSES}"), &tables).await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let task = world.until_state("paused").await;

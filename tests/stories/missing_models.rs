@@ -215,7 +215,7 @@ async fn falls_back(style: &str, refusal: (u16, Value), words: (FallbackReason, 
 }
 
 /// The switches from one model to another, in order.
-async fn switches(world: &World) -> Vec<(String, String, FallbackReason)> {
+pub async fn switches(world: &World) -> Vec<(String, String, FallbackReason)> {
     let switched = |event| match event {
         Event::ModelCallUncharged { fallback: Some(it), .. } => Some((it.from, it.to, it.why)),
         _ => None,

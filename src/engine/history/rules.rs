@@ -7,7 +7,7 @@ use domain::{CallRequest, KindPrompt, Outcome, Rules, RulesFile};
 use minijinja::context;
 
 use super::Replay;
-use crate::engine::fence::Trust;
+use crate::engine::fence::{Trust, spelled};
 use crate::engine::prompt;
 use crate::text;
 
@@ -46,7 +46,8 @@ impl Replay<'_> {
         let Some(KindPrompt { text, replaces, .. }) = own else { return self.ask(NO_PROMPT.to_owned()) };
         self.unbriefed |= *replaces;
         let name = crate::config::own_prompts::path(self.kind);
-        let (text, missing) = text::cut(text, self.rules_chars);
+        let shown = spelled(text);
+        let (text, missing) = text::cut(&shown, self.rules_chars);
         let text = self.fenced(&name, text, missing == 0);
         let values = context! { kind => self.kind.name(), newer, text, replaces };
         self.ask(prompt::render("own_prompt", values));
@@ -68,7 +69,8 @@ impl Replay<'_> {
         if self.rules_left < LEAST {
             return None;
         }
-        let (text, missing) = text::cut(&file.text, self.rules_left);
+        let shown = spelled(&file.text);
+        let (text, missing) = text::cut(&shown, self.rules_left);
         self.rules_left -= text.chars().count();
         Some(self.fenced(&file.path, text, missing == 0 && file.cut == 0))
     }

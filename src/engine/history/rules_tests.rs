@@ -72,6 +72,19 @@ fn instructions_may_stand_in_place_of_ours_for_their_kind_alone() {
     assert!(!fix.contains("Answer in one line."), "{fix}");
 }
 
+#[test]
+fn rules_and_instructions_are_cut_once_their_hidden_characters_are_spelled() {
+    let hidden = "\u{200b}".repeat(400);
+    let prompts = vec![KindPrompt { kind: TaskKind::Explain, text: hidden.clone(), replaces: false }];
+    for (kind, rules) in [
+        (TaskKind::Fix, Rules { files: vec![file("AGENTS.md", &hidden)], ..Rules::default() }),
+        (TaskKind::Explain, Rules { prompts, ..Rules::default() }),
+    ] {
+        let shown = told(&[requested(kind, "b"), with(rules)], &EngineConfig { rules_chars: 320, ..config() });
+        assert_eq!(shown.matches("\\u{200b}").count(), 40, "eight characters for each: {shown}");
+    }
+}
+
 /// One answer with one action.
 fn did(number: u32, name: &str, arguments: Value) -> Vec<Event> {
     let [started, ended] = acted(number, number, 0, OutcomeStatus::Ok, "done");
