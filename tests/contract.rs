@@ -97,6 +97,7 @@ const CASES: &[(&str, Case)] = cases![
     remarks::a_later_verdict_dismisses_the_one_before,
     remarks::a_reply_on_a_line_counts_under_its_review,
     forks::a_forks_pull_is_fetched_by_its_commit_and_reviewed_on_its_lines,
+    forks::a_head_that_was_pushed_for_review_is_no_branch,
     signs::an_exclusive_label_takes_the_others_place,
     signs::an_unknown_label_is_not_found,
     signs::the_newest_status_of_a_context_counts,

@@ -1,6 +1,7 @@
-//! A person's pull request from a fork: its commits exist in the target repository, and a review can be placed on its lines.
+//! A person's pull request from a fork, or pushed for review: its commits exist in the target repository, and a review can be placed on its
+//! lines.
 
-use crate::support::forges::{Lab, LabRepository, git};
+use crate::support::forges::{Kept, Lab, LabRepository, git};
 use caisson::forge::{ForgeReads, ForgeWrites, NewReview, Note, ReviewState};
 use caisson::git::{Auth, RemoteUrl, Repos};
 use domain::Commit;
@@ -65,4 +66,22 @@ pub async fn a_forks_pull_is_fetched_by_its_commit_and_reviewed_on_its_lines(lab
         (RemoteUrl::parse(url.as_str()).expect("one"), Auth::basic("caisson", lab.token("caisson").expose()));
     again.fetch_commit("shop", &url, Some(&auth), &Commit::parse(&first).expect("one")).await.expect("still there");
     assert!(again.has("shop", &Commit::parse(&first).expect("one")).await.expect("read"));
+}
+
+/// A reader may push for review (AGit): the head has no branch, though the forge says that it lies in the repository itself.
+pub async fn a_head_that_was_pushed_for_review_is_no_branch(lab: Arc<Lab>) {
+    if matches!(lab.kept, Kept::Builtin(_)) {
+        return eprintln!("the built-in forge takes no push for review");
+    }
+    let place = lab.place("for-review").await;
+    let commit = lab.push_for_review(&place, "bob", "main", "mend");
+    let path = format!("/repos/{}/pulls", place.repo);
+    let (_, listed) = lab.hand("bob").call("GET", &path, json!(null)).await;
+    let number = listed[0]["number"].as_u64().unwrap_or_else(|| panic!("no pull request: {listed}"));
+    let seen = lab.bot.pull(&place.repo, number).await.expect("the pull request");
+    assert_eq!((seen.author.login.as_str(), seen.head_sha.as_str()), ("bob", commit.as_str()));
+    assert_eq!(seen.head_repo.as_deref(), Some(place.repo.to_string().as_str()));
+    assert_eq!(seen.head_ref, format!("refs/pull/{number}/head"));
+    let dir = tempfile::tempdir().expect("a directory");
+    fetched(&lab, &place, number, &commit, &Repos::new(dir.path())).await;
 }

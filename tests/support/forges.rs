@@ -135,6 +135,18 @@ impl Lab {
         try_git(&place.clone, &["-c", &header, "push", "-q", url.as_str(), &spec]).map(drop)
     }
 
+    /// A commit that only its pull request has: pushed for review to this base (AGit), which takes no right to write.
+    pub fn push_for_review(&self, place: &LabRepository, login: &str, base: &str, topic: &str) -> String {
+        git(&place.clone, &["checkout", "-q", "-b", topic, base]);
+        let commit = place.commit(&[(&format!("{topic}.txt"), "for review\n")], topic);
+        git(&place.clone, &["checkout", "-q", "main"]);
+        let url = self.url.join(&format!("{}.git", place.repo)).expect("an address");
+        let header = format!("http.extraHeader=Authorization: token {}", self.token(login).expose());
+        let (spec, topic) = (format!("{topic}:refs/for/{base}"), format!("topic={topic}"));
+        git(&place.clone, &["-c", &header, "push", "-q", "-o", &topic, url.as_str(), &spec]);
+        commit
+    }
+
     /// Deletes a branch on the forge.
     pub fn push_deletion(&self, place: &LabRepository, login: &str, branch: &str) -> Result<(), String> {
         let url = self.url.join(&format!("{}.git", place.repo)).expect("an address");
