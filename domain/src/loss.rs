@@ -22,7 +22,7 @@ pub enum Loss {
     Restarted,
     /// The engine, or the whole machine, was restarted and ended it.
     EngineRestarted,
-    /// It violated the runner's protocol, and the bot removed it.
+    /// It violated the runner's protocol, or left its greeting unanswered again and again, and the bot removed it.
     Untrusted,
     /// The bot itself removed it while its task waited.
     PutAway,

@@ -1,8 +1,10 @@
 //! Output of the container in this machine's own network namespace: `caisson-router host report` and `host listen`.
 //!
 //! Both begin with one JSON line, [`Network`]. `listen` then listens on a port and writes a line for each peer that it receives from
-//! ([`HEARD`]). For a line on its standard input it sends itself a control datagram and opens a control connection; [`TOLD`] follows once
-//! both arrived, after everything received before. Router: `router/src/host/`. Reader: `src/barrier/listeners.rs`, `broker/src/router/host.rs`.
+//! ([`HEARD`]). Each line on its standard input is the token with which what is received afterwards must begin to be reported; an empty one
+//! reports everything, as before the first. With it the listener sends itself a control datagram and opens a control connection; [`TOLD`]
+//! follows once both arrived, after everything received before. Router: `router/src/host/`. Reader: `src/barrier/listeners.rs`,
+//! `broker/src/router/host.rs`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::router::{Bogons, Net};
 
-/// Beginning of a line that names the peer of received bytes or of a connection.
+/// Beginning of a line that names the peer of a datagram or a connection that carried the token.
 pub const HEARD: &str = "heard ";
 /// The line after a control arrived.
 pub const TOLD: &str = "told";

@@ -26,6 +26,10 @@ pub struct Plan {
     pub standing: bool,
     /// Whether to run only those of interfaces and routes.
     pub network: bool,
+    /// What each connection of `reach`, and each datagram of `reach` and `casts`, begins with, so that a listener can tell it from a
+    /// stranger's; empty = nothing. Datagrams to port 53 are questions in any case. A probe that does not know this field refuses the plan.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub token: String,
     /// Addresses that are tried, in the order of their findings.
     pub reach: Vec<Reach>,
     /// Datagrams that are sent without using the sandbox's routes.

@@ -1,6 +1,7 @@
 //! The outside part of the self-test: a listener on every address of this process's network, a planted secret, a name server.
 //!
-//! Each has a control that must arrive, because hearing nothing would otherwise prove nothing. Tests: below.
+//! Each has a control that must arrive, because hearing nothing would otherwise prove nothing. A listener counts only what begins with its
+//! token, which the probe sends: this machine is reached by others too. Tests: below.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -8,11 +9,21 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesOrdered;
 use nix::ifaddrs::getifaddrs;
 use protocol::probe::CANARY;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::task::JoinHandle;
+
+/// How long a connection may take to send the token. That it stood is reported by the probe itself.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Connections that are read at the same time; each further one counts unread.
+const AT_ONCE: usize = 64;
 
 /// Peers that were heard, or names that were asked for.
 type CanaryLog = Arc<Mutex<Vec<String>>>;
@@ -25,16 +36,25 @@ fn take(heard: &CanaryLog) -> Vec<String> {
     std::mem::take(&mut *heard.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
+/// Sixteen random bytes in hex.
+pub fn random() -> std::io::Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| std::io::Error::other(error.to_string()))?;
+    Ok(hex::encode(bytes))
+}
+
 /// Listens with TCP and UDP on one port of every address, as long as this lives.
 pub struct Listener {
     pub port: u16,
+    token: Arc<str>,
     heard: CanaryLog,
     works: Vec<JoinHandle<()>>,
 }
 
 impl Listener {
-    pub async fn start() -> std::io::Result<Listener> {
-        let heard = CanaryLog::default();
+    /// Hears only what begins with the token.
+    pub async fn start(token: &str) -> std::io::Result<Listener> {
+        let (heard, token) = (CanaryLog::default(), Arc::<str>::from(token));
         // IPv6 and IPv4, where the machine has both.
         let tcp = match TcpListener::bind("[::]:0").await {
             Ok(listener) => listener,
@@ -42,35 +62,67 @@ impl Listener {
         };
         let at = tcp.local_addr()?;
         let udp = UdpSocket::bind(at).await?;
-        let (to_tcp, to_udp) = (heard.clone(), heard.clone());
-        let streams = tokio::spawn(async move {
-            while let Ok((_, from)) = tcp.accept().await {
-                note(&to_tcp, from.ip().to_canonical().to_string());
-            }
-        });
-        let datagrams = tokio::spawn(async move {
-            while let Ok((_, from)) = udp.recv_from(&mut [0; 64]).await {
-                note(&to_udp, from.ip().to_canonical().to_string());
-            }
-        });
-        Ok(Listener { port: at.port(), heard, works: vec![streams, datagrams] })
+        let streams = tokio::spawn(hear_streams(tcp, token.clone(), heard.clone()));
+        let datagrams = tokio::spawn(hear_datagrams(udp, token.clone(), heard.clone()));
+        Ok(Listener { port: at.port(), token, heard, works: vec![streams, datagrams] })
     }
 
     /// The peers heard before its own control, which is sent here; connections arrive in order.
     pub async fn heard_since(&self) -> String {
-        let control = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).await;
+        let control = self.control().await;
         for _ in 0..200 {
             let own = self.heard.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|it| it == "127.0.0.1");
             if control.is_err() || own {
                 break;
             }
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
         let heard = take(&self.heard);
         match heard.iter().find(|from| *from != "127.0.0.1") {
             Some(stranger) => format!("{stranger}, and {} in all", heard.len()),
             None if heard.is_empty() => "not even the bot".to_owned(),
             None => "the bot alone".to_owned(),
+        }
+    }
+
+    async fn control(&self) -> std::io::Result<()> {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).await?;
+        stream.write_all(self.token.as_bytes()).await
+    }
+}
+
+/// Notes connections in their order, so that the control comes after everything accepted before it.
+async fn hear_streams(tcp: TcpListener, token: Arc<str>, heard: CanaryLog) {
+    let mut reading: FuturesOrdered<BoxFuture<'static, Option<SocketAddr>>> = FuturesOrdered::new();
+    loop {
+        tokio::select! {
+            accepted = tcp.accept() => {
+                let Ok((stream, from)) = accepted else { return };
+                let (token, surplus) = (token.clone(), reading.len() >= AT_ONCE);
+                let carrier = async move { (surplus || carries(stream, token.as_bytes()).await).then_some(from) };
+                reading.push_back(Box::pin(carrier));
+            }
+            Some(carrier) = reading.next() => {
+                if let Some(from) = carrier {
+                    note(&heard, from.ip().to_canonical().to_string());
+                }
+            }
+        }
+    }
+}
+
+/// Whether the connection begins with the token; nothing after that is read.
+async fn carries(mut stream: TcpStream, token: &[u8]) -> bool {
+    let mut beginning = vec![0; token.len()];
+    let read = tokio::time::timeout(PATIENCE, stream.read_exact(&mut beginning)).await;
+    matches!(read, Ok(Ok(_))) && beginning == token
+}
+
+async fn hear_datagrams(udp: UdpSocket, token: Arc<str>, heard: CanaryLog) {
+    let mut buffer = [0; 64];
+    while let Ok((length, from)) = udp.recv_from(&mut buffer).await {
+        if buffer[..length].starts_with(token.as_bytes()) {
+            note(&heard, from.ip().to_canonical().to_string());
         }
     }
 }
@@ -118,10 +170,9 @@ pub struct Planted(PathBuf);
 impl Planted {
     pub fn in_state(directory: &Path) -> std::io::Result<Planted> {
         let path = directory.join("barrier.planted");
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).map_err(|error| std::io::Error::other(error.to_string()))?;
+        let secret = random()?;
         let mut file: File = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&path)?;
-        writeln!(file, "{}{}", CANARY.concat(), hex::encode(bytes))?;
+        writeln!(file, "{}{secret}", CANARY.concat())?;
         Ok(Planted(path))
     }
 }
@@ -213,14 +264,23 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_listener_tells_a_stranger_from_the_bot() {
-        let listener = Listener::start().await.unwrap();
+    async fn a_listener_hears_who_has_the_token_and_no_stranger() {
+        let listener = Listener::start("token").await.unwrap();
         assert_eq!(listener.heard_since().await, "the bot alone");
         let own = addresses().into_iter().find(IpAddr::is_ipv4).unwrap();
-        TcpStream::connect((own, listener.port)).await.unwrap();
+        let at = (own, listener.port);
+        for bytes in [&b"a stranger's"[..], b"", b"tok"] {
+            TcpStream::connect(at).await.unwrap().write_all(bytes).await.unwrap();
+            UdpSocket::bind((own, 0)).await.unwrap().send_to(bytes, at).await.unwrap();
+        }
+        assert_eq!(listener.heard_since().await, "the bot alone");
+        TcpStream::connect(at).await.unwrap().write_all(b"token").await.unwrap();
         let heard = listener.heard_since().await;
         // The kernel chooses which of its addresses is the source.
         assert!(heard.ends_with("2 in all"), "{heard}");
+        UdpSocket::bind((own, 0)).await.unwrap().send_to(b"token", at).await.unwrap();
+        let by_datagram = async { while !listener.heard_since().await.ends_with("2 in all") {} };
+        tokio::time::timeout(Duration::from_secs(20), by_datagram).await.unwrap();
     }
 
     #[test]

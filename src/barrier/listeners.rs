@@ -11,8 +11,8 @@ use protocol::probe::Finding;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use super::Untested;
-use super::canary::{Listener, addresses};
-use super::plan;
+use super::canary::{Listener, addresses, random};
+use super::plan::{self, Watched};
 use crate::sandbox::broker::{Broker, Stream};
 
 /// The engine starts a container for the listener.
@@ -21,32 +21,36 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) struct Listeners {
     own: Listener,
     machine: Option<Machine>,
+    /// Random, and sent by the probe alone: what arrives without it is a stranger's.
+    token: String,
 }
 
 /// The listener on the machine's side, which may hear only its own control.
 struct Machine {
     network: Network,
     port: u16,
+    token: String,
     stream: BufReader<Box<dyn Stream>>,
 }
 
 impl Listeners {
     /// Opens the listeners: the machine's needs a router's image; without one sandboxes have no network that could lead there.
     pub async fn open(broker: &dyn Broker, router_image: Option<&str>) -> Result<Listeners, Untested> {
+        let token = random()?;
         let machine = match router_image {
-            Some(image) => Some(Machine::open(broker, image).await?),
+            Some(image) => Some(Machine::open(broker, image, &token).await?),
             None => None,
         };
-        Ok(Listeners { own: Listener::start().await?, machine })
+        Ok(Listeners { own: Listener::start(&token).await?, machine, token })
     }
 
-    /// Each address with the port of a listener there, without duplicates.
-    pub fn endpoints(&self) -> Vec<(IpAddr, u16)> {
+    /// Each address with the port of a listener there, without duplicates; and what the listeners count.
+    pub fn watched(&self) -> Watched {
         let machine = self.machine.iter().flat_map(|it| it.network.addresses.iter().map(|ip| (*ip, it.port)));
         let mut endpoints: Vec<_> = addresses().into_iter().map(|ip| (ip, self.own.port)).chain(machine).collect();
         endpoints.sort();
         endpoints.dedup();
-        endpoints
+        Watched { endpoints, token: self.token.clone() }
     }
 
     /// The machine's own addresses, from its network namespace.
@@ -65,18 +69,22 @@ impl Listeners {
 }
 
 impl Machine {
-    async fn open(broker: &dyn Broker, image: &str) -> Result<Machine, Untested> {
+    async fn open(broker: &dyn Broker, image: &str, token: &str) -> Result<Machine, Untested> {
         let mut stream = BufReader::new(broker.host_listen(image).await?);
         let first = line(&mut stream).await?;
         let network: Network =
             serde_json::from_str(&first).map_err(|_| Untested(format!("the machine's listener said {first:?}")))?;
         let port = network.port.ok_or_else(|| Untested("the machine's listener has no port".to_owned()))?;
-        Ok(Machine { network, port, stream })
+        let mut machine = Machine { network, port, token: token.to_owned(), stream };
+        // Until it was given the token it reports whatever arrives.
+        machine.heard_since().await?;
+        Ok(machine)
     }
 
-    /// Everything heard before its own control, which this triggers.
+    /// Everything heard before its own control, which this triggers. The listener of an older image does not know the token and reports
+    /// strangers too.
     async fn heard_since(&mut self) -> Result<String, Untested> {
-        self.stream.write_all(b"\n").await?;
+        self.stream.write_all(format!("{}\n", self.token).as_bytes()).await?;
         self.stream.flush().await?;
         let mut strangers = Vec::new();
         loop {

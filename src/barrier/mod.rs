@@ -225,7 +225,7 @@ async fn tried(
     found.extend(watch::tried(&first, &second).await?);
     match &setup.router {
         None => {
-            found.extend(first.carry_out(&plan::all(setup, &names, &listeners.endpoints(), None)).await?);
+            found.extend(first.carry_out(&plan::all(setup, &names, &listeners.watched(), None)).await?);
             found.push(Finding::new(13, plan::UPSTREAM, names.upstream(None)));
         }
         Some(router) => networked(setup, router, &names, [&first, &second], listeners, &mut found, say).await?,
@@ -254,7 +254,7 @@ async fn networked(
     router.egress.open(own, &names.rules()).await?;
     say("trying every address");
     let neighbour = second.address.map(|address| (address, plan::NEIGHBOUR));
-    let all = plan::all(setup, names, &listeners.endpoints(), neighbour);
+    let all = plan::all(setup, names, &listeners.watched(), neighbour);
     let tried = async || {
         let mut seen = first.carry_out(&all).await?;
         seen.extend(listeners.heard_since(11).await?);
@@ -311,7 +311,7 @@ async fn outside(
     listeners: &mut Listeners,
     neighbour: Option<(Ipv4Addr, u16)>,
 ) -> Result<Vec<Finding>, Untested> {
-    let plan = plan::outside(&setup.strangers, &listeners.endpoints(), neighbour.as_slice());
+    let plan = plan::outside(&setup.strangers, &listeners.watched(), neighbour.as_slice());
     let plan = serde_json::to_string(&plan).map_err(|error| Untested(error.to_string()))?;
     let said = setup.broker.router_probe(&setup.image, &plan).await?;
     let mut found = inside::read("the router's place", &said)?;

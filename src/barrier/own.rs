@@ -54,7 +54,7 @@ impl Inspector for FromInside {
         let mut listeners = Listeners::open(self.broker.as_ref(), image).await.map_err(untried)?;
         let names = Names::new().map_err(untried)?;
         let gateway = own.map(|(_, gateway)| gateway);
-        let plan = plan::own(&names, &listeners.endpoints(), gateway, &around.others);
+        let plan = plan::own(&names, &listeners.watched(), gateway, &around.others);
         let text = serde_json::to_string(&plan).map_err(|error| untried(Untested(error.to_string())))?;
         let outcome = self.looks.probe(task, &["try", &text]).await?;
         let mut found = findings("the task's sandbox", &outcome).map_err(untried)?;

@@ -78,13 +78,9 @@ impl Names {
     }
 }
 
-/// Everything that needs one sandbox, including what it should not reach. `endpoints`: listeners on this machine.
-pub(super) fn all(
-    setup: &BarrierSetup,
-    names: &Names,
-    endpoints: &[Endpoint],
-    neighbour: Option<(Ipv4Addr, u16)>,
-) -> Plan {
+/// Everything that needs one sandbox, including what it should not reach.
+pub(super) fn all(setup: &BarrierSetup, names: &Names, watched: &Watched, neighbour: Option<(Ipv4Addr, u16)>) -> Plan {
+    let endpoints = &watched.endpoints;
     let gateways =
         setup.router.iter().flat_map(|router| &router.subnets).filter_map(|it| it.gateway.parse::<IpAddr>().ok());
     let gateways: Vec<IpAddr> = gateways.collect();
@@ -99,8 +95,7 @@ pub(super) fn all(
     }
     // A documentation address: with IPv6 enabled the kernel would look for a route instead of refusing.
     add(&mut reach, 14, false, IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1]), 443);
-    let mut plan =
-        Plan { standing: true, reach: in_order(reach), look_ups: vec![unheard_of(names)], ..Plan::default() };
+    let mut plan = Plan { standing: true, reach: in_order(reach), look_ups: vec![unheard_of(names)], ..watched.plan() };
     if setup.router.is_some() {
         plan.look_ups.push(look_up(16, "a denied name", &names.denied));
         plan.look_ups.push(look_up(15, SYNTHETIC, &names.allowed));
@@ -112,6 +107,21 @@ pub(super) fn all(
 
 /// An address of this machine, and the port of a listener there.
 pub(super) type Endpoint = (IpAddr, u16);
+
+/// The listeners on this machine.
+pub(super) struct Watched {
+    /// Each address with the port of a listener there.
+    pub endpoints: Vec<Endpoint>,
+    /// What they count must begin with it.
+    pub token: String,
+}
+
+impl Watched {
+    /// A plan that tries nothing yet, with the token.
+    fn plan(&self) -> Plan {
+        Plan { token: self.token.clone(), ..Plan::default() }
+    }
+}
 
 /// Adds addresses without a listener, at the port of one that has one.
 fn with(endpoints: &[Endpoint], more: &[IpAddr]) -> Vec<Endpoint> {
@@ -135,16 +145,18 @@ fn casts(check: u8, endpoints: &[Endpoint]) -> Vec<Cast> {
 }
 
 /// What a task's own sandbox must not reach: this machine, its gateway except for names, the metadata service, its neighbours.
-pub(super) fn own(names: &Names, endpoints: &[Endpoint], gateway: Option<Ipv4Addr>, others: &[Ipv4Addr]) -> Plan {
+pub(super) fn own(names: &Names, watched: &Watched, gateway: Option<Ipv4Addr>, others: &[Ipv4Addr]) -> Plan {
+    let endpoints = &watched.endpoints;
     let gateway = gateway.map(IpAddr::from);
     let others: Vec<_> = others.iter().map(|ip| (*ip, NEIGHBOUR)).collect();
     let reach = in_order(around(endpoints, gateway.as_slice(), &[], &others));
     let casts = if gateway.is_some() { casts(11, endpoints) } else { Vec::new() };
-    Plan { network: true, reach, casts, look_ups: vec![unheard_of(names)], ..Plan::default() }
+    Plan { network: true, reach, casts, look_ups: vec![unheard_of(names)], ..watched.plan() }
 }
 
 /// Check 31: what the router's user must not reach without its proxy. `neighbours`: listeners in sandboxes.
-pub(super) fn outside(strangers: &[IpAddr], endpoints: &[Endpoint], neighbours: &[(Ipv4Addr, u16)]) -> Plan {
+pub(super) fn outside(strangers: &[IpAddr], watched: &Watched, neighbours: &[(Ipv4Addr, u16)]) -> Plan {
+    let endpoints = &watched.endpoints;
     let own = endpoints.iter().copied().filter(|(ip, _)| ip.is_ipv4());
     let special = strangers.iter().copied().filter(|ip| matches!(ip, IpAddr::V4(ip) if ip.is_private()));
     let special = special.chain([METADATA, CARRIER, MULTICAST].map(IpAddr::from));
@@ -158,7 +170,7 @@ pub(super) fn outside(strangers: &[IpAddr], endpoints: &[Endpoint], neighbours: 
     for (ip, port) in neighbours {
         add(&mut reach, 31, false, IpAddr::from(*ip), *port);
     }
-    Plan { reach: in_order(reach), casts: casts(31, endpoints), ..Plan::default() }
+    Plan { reach: in_order(reach), casts: casts(31, endpoints), ..watched.plan() }
 }
 
 fn add(reach: &mut Vec<Reach>, check: u8, udp: bool, ip: IpAddr, port: u16) {
@@ -289,6 +301,16 @@ mod tests {
         assert_eq!((bytes[0], usize::from(bytes[3]) << 8 | usize::from(bytes[4])), (22, bytes.len() - 5));
         assert!(bytes.windows(6).any(|part| part == b"a.test"));
         assert!(!hello(None).windows(6).any(|part| part == b"a.test"));
+    }
+
+    #[test]
+    fn what_listeners_count_is_sent_by_every_plan_that_tries_them() {
+        let watched = Watched { endpoints: vec![([10, 0, 0, 5].into(), 4000)], token: "token".to_owned() };
+        let own = own(&Names::new().unwrap(), &watched, Some(Ipv4Addr::new(10, 90, 0, 1)), &[]);
+        for plan in [own, outside(&[], &watched, &[])] {
+            assert!(plan.token == "token" && !plan.reach.is_empty() && !plan.casts.is_empty(), "{plan:?}");
+        }
+        assert!(!serde_json::to_string(&Plan::default()).unwrap().contains("token"));
     }
 
     #[test]

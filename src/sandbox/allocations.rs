@@ -74,14 +74,16 @@ impl SubnetAllocations {
         Ok(())
     }
 
-    /// The tasks that may have had a line among these of a life, at `ts` (Unix milliseconds).
-    pub fn holders(&self, boot: &str, lines: &RangeInclusive<u64>, ts: i64) -> BTreeSet<i64> {
+    /// The tasks that may have had a line among these of a life, at `ts` (Unix milliseconds). `closed`: subnets in which nothing happened
+    /// in that time.
+    pub fn holders(&self, boot: &str, lines: &RangeInclusive<u64>, ts: i64, closed: &BTreeSet<u32>) -> BTreeSet<i64> {
         let all = self.all.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let after = *lines.start()..*lines.end();
         let in_these = |(life, last): &(String, u64)| life == boot && after.contains(last);
         let begun = |allocation: &&SubnetAllocation| allocation.after.as_ref().is_some_and(in_these);
-        let before = all.iter().filter_map(|allocation| self.holder_at(boot, allocation.subnet, *lines.start(), ts));
-        all.iter().filter(begun).map(|allocation| allocation.task).chain(before).collect()
+        let open: Vec<_> = all.iter().filter(|allocation| !closed.contains(&allocation.subnet)).collect();
+        let before = open.iter().filter_map(|allocation| self.holder_at(boot, allocation.subnet, *lines.start(), ts));
+        open.iter().copied().filter(begun).map(|allocation| allocation.task).chain(before).collect()
     }
 
     pub fn holder(&self, boot: &str, entry: &LogEntry) -> Option<i64> {
@@ -138,12 +140,18 @@ mod tests {
             );
             assert_eq!(holder("b1", 2, 8, 400), None, "of nobody");
             // Of several lines, everybody who may have had one.
-            let holders = |boot: &str, lines, ts| allocations.holders(boot, &lines, ts).into_iter().collect::<Vec<_>>();
+            let without = |boot: &str, lines, ts, closed: &[u32]| {
+                let closed = closed.iter().copied().collect();
+                allocations.holders(boot, &lines, ts, &closed).into_iter().collect::<Vec<_>>()
+            };
+            let holders = |boot: &str, lines, ts| without(boot, lines, ts, &[]);
             assert_eq!(
                 [holders("b1", 1..=3, 100), holders("b1", 2..=8, 100), holders("b1", 9..=9, 900)],
                 [vec![1], vec![1, 2, 3], vec![2, 3]]
             );
             assert_eq!(holders("b3", 1..=9, 250), [2, 3], "by the clock");
+            let closed = [without("b1", 2..=8, 100, &[0]), without("b3", 1..=9, 250, &[1])];
+            assert_eq!(closed, [[2], [3]], "not of a closed one");
         }
     }
 

@@ -27,7 +27,7 @@ pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// How long a runner may take to answer Hello.
-const HELLO: Duration = Duration::from_secs(10);
+pub(super) const HELLO: Duration = Duration::from_secs(10);
 /// Extra time for a result beyond the request's own limit: the runner's grace period after SIGTERM, and transmission.
 const MARGIN: Duration = Duration::from_secs(20);
 
@@ -52,6 +52,9 @@ pub enum LinkError {
     /// No answer within the request's time.
     #[error("the sandbox did not answer in time")]
     Timeout,
+    /// The runner did not answer Hello in time.
+    #[error("the sandbox's runner did not answer in time")]
+    Silent,
 }
 
 /// The runner's answer to Hello.
@@ -98,24 +101,29 @@ impl Link {
     /// Takes the stream over with `epoch`. Leftovers of older hosts are skipped; a runner that obeys a higher epoch refuses.
     ///
     /// # Errors
-    /// `Refused` for a lower epoch or another protocol version, `Timeout` after ten seconds, `Closed`.
+    /// `Refused` for a lower epoch or another protocol version, `Silent` after ten seconds, `Closed`.
     pub async fn attach(stream: Box<dyn Stream>, epoch: u64) -> Result<(Link, Welcome), LinkError> {
-        Link::attach_as(stream, epoch, VERSION).await
+        Link::attach_as(stream, epoch, VERSION, HELLO).await
     }
 
     /// As `attach`, in the version of a runner that is known to speak another one; only operations that all versions share may be used.
     ///
     /// # Errors
-    /// As those of `attach`.
-    pub async fn attach_as(stream: Box<dyn Stream>, epoch: u64, version: u32) -> Result<(Link, Welcome), LinkError> {
+    /// As those of `attach`, but `Silent` after `patience`.
+    pub async fn attach_as(
+        stream: Box<dyn Stream>,
+        epoch: u64,
+        version: u32,
+        patience: Duration,
+    ) -> Result<(Link, Welcome), LinkError> {
         let inbox = Arc::new(Inbox::new(epoch, version));
         let wire = Wire::start(stream, epoch, Arc::clone(&inbox));
         let link = Link { wire, inbox };
-        let welcome = timeout(HELLO, async {
+        let welcome = timeout(patience, async {
             link.wire.hello(version).await?;
             link.inbox.welcome().await
         });
-        let welcome = welcome.await.map_err(|_| LinkError::Timeout)??;
+        let welcome = welcome.await.map_err(|_| LinkError::Silent)??;
         Ok((link, welcome))
     }
 

@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::task::TaskTracker;
 
 use super::broker::Broker;
-use super::link::{Link, LinkError, Welcome};
+use super::link::{HELLO, Link, LinkError, Welcome};
 use super::record::Record;
 use super::{Result, SandboxError};
 
@@ -137,7 +137,8 @@ impl Session {
             _ => from_broker(e),
         })?;
         broker.start(&spec.name).await.map_err(from_broker)?;
-        let (session, welcome) = Self::attach_as(broker, &spec.name, VERSION, epoch, ids).await?;
+        let attached = Self::attach_as(broker, &spec.name, VERSION, epoch, ids, HELLO).await?;
+        let (session, welcome) = attached.ok_or_else(|| from_link(&LinkError::Silent))?;
         enough(welcome.lacks)?;
         Ok(session)
     }
@@ -147,14 +148,15 @@ impl Session {
         Self { boot: String::new(), link, unacked: Mutex::new(None), ids }
     }
 
-    /// Attaches to a task's container, in the version that its runner speaks.
+    /// Attaches to a task's container, in the version that its runner speaks; none if that does not answer the greeting within `patience`.
     pub(super) async fn attach(
         broker: &dyn Broker,
         record: &Record,
         epoch: u64,
         ids: Arc<AtomicU64>,
-    ) -> Result<(Self, Welcome)> {
-        Self::attach_as(broker, &record.name, record.runner, epoch, ids).await
+        patience: Duration,
+    ) -> Result<Option<(Self, Welcome)>> {
+        Self::attach_as(broker, &record.name, record.runner, epoch, ids, patience).await
     }
 
     async fn attach_as(
@@ -163,11 +165,16 @@ impl Session {
         version: u32,
         epoch: u64,
         ids: Arc<AtomicU64>,
-    ) -> Result<(Self, Welcome)> {
+        patience: Duration,
+    ) -> Result<Option<(Self, Welcome)>> {
         let stream = broker.attach(name).await.map_err(from_broker)?;
-        let (link, welcome) = Link::attach_as(Box::new(stream), epoch, version).await.map_err(|e| from_link(&e))?;
+        let (link, welcome) = match Link::attach_as(Box::new(stream), epoch, version, patience).await {
+            Ok(attached) => attached,
+            Err(LinkError::Silent) => return Ok(None),
+            Err(e) => return Err(from_link(&e)),
+        };
         let boot = welcome.boot.clone();
-        Ok((Self { boot, link, unacked: Mutex::new(None), ids }, welcome))
+        Ok(Some((Self { boot, link, unacked: Mutex::new(None), ids }, welcome)))
     }
 
     fn next_id(&self) -> u64 {
@@ -284,7 +291,7 @@ pub(super) fn from_broker(e: Problem) -> SandboxError {
 
 pub(super) fn from_link(e: &LinkError) -> SandboxError {
     match e {
-        LinkError::Closed | LinkError::Timeout => SandboxError::Unavailable(e.to_string()),
+        LinkError::Closed | LinkError::Timeout | LinkError::Silent => SandboxError::Unavailable(e.to_string()),
         LinkError::Refused(_) => SandboxError::Refused(e.to_string()),
         LinkError::Protocol(why) => {
             tracing::warn!(why, "a sandbox broke the protocol and is removed");

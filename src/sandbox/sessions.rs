@@ -1,6 +1,7 @@
 //! The attached containers of tasks, with one connection to each runner.
 //!
-//! Owns attaching, thawing or starting a container, and detecting that it is not the one that was prepared. Tests: `tests/trees/losses.rs`.
+//! Owns attaching, thawing or starting a container, and detecting that it is not the one that was prepared, or that its runner is silent.
+//! Tests: `tests/trees/losses.rs`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,29 +11,37 @@ use protocol::broker::ContainerState;
 use tokio::sync::Mutex;
 
 use super::core::Core;
+use super::link::{LinkError, Welcome};
 use super::record::Record;
 use super::session::{self, HOST_IDS, Session, ended};
 use super::{Result, SandboxError};
+
+/// How often in a row a runner may leave its greeting unanswered until its container is removed.
+const SILENT: u8 = 2;
 
 /// Attached containers, by task.
 pub(super) struct Sessions {
     core: Arc<Core>,
     attached: Mutex<HashMap<i64, Arc<Session>>>,
+    /// How often in a row a task's runner left its greeting unanswered.
+    silent: Mutex<HashMap<i64, u8>>,
 }
 
 impl Sessions {
     pub fn new(core: Arc<Core>) -> Self {
-        Self { core, attached: Mutex::default() }
+        Self { core, attached: Mutex::default(), silent: Mutex::default() }
     }
 
     /// Drops the connection to a task's runner; the container stays.
     pub async fn forget(&self, task: i64) {
         self.attached.lock().await.remove(&task);
+        self.silent.lock().await.remove(&task);
     }
 
     /// Sets the attached container of a task.
     pub async fn put(&self, task: i64, session: Arc<Session>) {
         self.attached.lock().await.insert(task, session);
+        self.silent.lock().await.remove(&task);
     }
 
     /// The attached container of a task, which is attached (and thawed or started) if necessary.
@@ -51,12 +60,7 @@ impl Sessions {
             // A container that was never started is not the prepared one, which is gone.
             Some(ContainerState::Created | ContainerState::Gone) | None => return Err(self.lost(task, Loss::Removed)),
         }
-        let attached =
-            Session::attach(self.core.broker.as_ref(), &record, self.core.epoch, Arc::clone(&self.core.ids)).await;
-        let (session, welcome) = match attached {
-            Ok(attached) => attached,
-            Err(e) => return Err(self.unless_trusted(task, e).await),
-        };
+        let (session, welcome) = self.attach(&record).await?;
         if record.boot.as_ref() != Some(&session.boot) {
             return Err(self.lost(task, Loss::Restarted));
         }
@@ -67,6 +71,30 @@ impl Sessions {
         let session = Arc::new(session);
         self.put(task, Arc::clone(&session)).await;
         Ok(session)
+    }
+
+    async fn attach(&self, record: &Record) -> Result<(Session, Welcome)> {
+        let Core { broker, epoch, ids, settings, .. } = self.core.as_ref();
+        match Session::attach(broker.as_ref(), record, *epoch, Arc::clone(ids), settings.hello).await {
+            Ok(Some(attached)) => Ok(attached),
+            Ok(None) => Err(self.unanswered(record.task).await),
+            Err(e) => Err(self.unless_trusted(record.task, e).await),
+        }
+    }
+
+    /// The error for a greeting without an answer. A container that runs and stays silent would never be lost by itself, so it is removed.
+    async fn unanswered(&self, task: i64) -> SandboxError {
+        let times = {
+            let mut silent = self.silent.lock().await;
+            let times = silent.entry(task).or_default();
+            *times += 1;
+            *times
+        };
+        if times < SILENT {
+            return session::from_link(&LinkError::Silent);
+        }
+        tracing::warn!(task, "a sandbox's runner answers no greeting, so its container is removed");
+        self.unless_trusted(task, SandboxError::Gone(Loss::Untrusted)).await
     }
 
     /// Marks the sandbox as lost, so that every operation but preparing it again reports the loss.
@@ -97,12 +125,7 @@ impl Sessions {
     pub async fn wake(&self, record: &Record) -> Result<()> {
         self.core.broker.unpause(&record.name).await.map_err(session::from_broker)?;
         self.core.broker.start(&record.name).await.map_err(session::from_broker)?;
-        let attached =
-            Session::attach(self.core.broker.as_ref(), record, self.core.epoch, Arc::clone(&self.core.ids)).await;
-        let (session, welcome) = match attached {
-            Ok(attached) => attached,
-            Err(e) => return Err(self.unless_trusted(record.task, e).await),
-        };
+        let (session, welcome) = self.attach(record).await?;
         // It stays recorded as stopped, so that nothing begins in it and the next try asks again.
         session::enough(welcome.lacks)?;
         let boot = session.boot.clone();

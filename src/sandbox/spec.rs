@@ -1,5 +1,6 @@
 //! Types for the operations on sandboxes: settings, specifications and results.
 
+use super::link::HELLO;
 use super::record::Record;
 use super::{Merge, Replacement, SetupSpec, policy};
 use domain::{Commit, FileChange, Loss};
@@ -7,6 +8,7 @@ use protocol::broker::ContainerLimits;
 use protocol::router::Rule;
 use protocol::runner::Outcome;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Settings of all sandboxes of this bot.
 #[derive(Debug, Clone)]
@@ -41,6 +43,8 @@ pub struct Settings {
     pub setup_bytes: u64,
     /// Largest size of all kept archives together, in bytes.
     pub setup_total_bytes: u64,
+    /// How long the runner of a task's container may take to answer its greeting.
+    pub hello: Duration,
 }
 
 impl Settings {
@@ -62,6 +66,7 @@ impl Settings {
             policy: policy::Limits::default(),
             setup_bytes: 1 << 30,
             setup_total_bytes: 8 << 30,
+            hello: HELLO,
         }
     }
 }

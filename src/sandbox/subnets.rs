@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::RangeInclusive;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
 
 use protocol::router::{LogEntry, Rule};
 use tokio::sync::{Mutex, Notify};
@@ -21,13 +21,21 @@ pub(super) struct Subnets {
     allocations: SubnetAllocations,
     /// Subnets that this process opened (true) or closed (false); locked during an order to the router.
     opened: Mutex<HashMap<u32, bool>>,
+    /// Of each subnet that this process closed and has not opened since: the router's life and the newest line of its log at that time.
+    closed: StdMutex<HashMap<u32, (String, u64)>>,
     /// Notified when a subnet is needed and all are taken.
     crowded: Notify,
 }
 
 impl Subnets {
     pub fn new(control: Option<Arc<dyn EgressControl>>, allocations: SubnetAllocations) -> Self {
-        Self { control, allocations, opened: Mutex::default(), crowded: Notify::new() }
+        let (opened, closed, crowded) = (Mutex::default(), StdMutex::default(), Notify::new());
+        Self { control, allocations, opened, closed, crowded }
+    }
+
+    fn closed(&self) -> MutexGuard<'_, HashMap<u32, (String, u64)>> {
+        // A panic while the lock was held leaves the map consistent.
+        self.closed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether there is a router.
@@ -42,6 +50,7 @@ impl Subnets {
         let mut opened = self.opened.lock().await;
         let rules = rules()?;
         if let Some(rules) = &rules {
+            self.closed().remove(&subnet);
             control.open(subnet, rules).await.map_err(SandboxError::Unavailable)?;
         }
         opened.insert(subnet, rules.is_some());
@@ -64,7 +73,15 @@ impl Subnets {
             (Some(subnet), Some(control)) => {
                 let mut opened = self.opened.lock().await;
                 opened.insert(subnet, false);
-                control.close(subnet).await.map_err(SandboxError::Unavailable)
+                control.close(subnet).await.map_err(SandboxError::Unavailable)?;
+                if let Some(read) = control.log_read() {
+                    let mut closed = self.closed();
+                    // Of an earlier closing in the same life everything since counts.
+                    if closed.get(&subnet).is_none_or(|(life, _)| *life != read.0) {
+                        closed.insert(subnet, read);
+                    }
+                }
+                Ok(())
             }
             (Some(_), None) => {
                 Err(SandboxError::Unavailable("the router is not attached, so the subnet cannot be closed".to_owned()))
@@ -91,9 +108,12 @@ impl Subnets {
         self.allocations.holder(boot, entry)
     }
 
-    /// The tasks that may have had a line among these of the router's log.
+    /// The tasks that may have had a line among these of the router's log: not those whose subnet was closed before and has been since.
     pub fn holders(&self, boot: &str, lines: &RangeInclusive<u64>, ts: i64) -> BTreeSet<i64> {
-        self.allocations.holders(boot, lines, ts)
+        let closed = self.closed().clone();
+        let closed = closed.iter().filter(|(_, (life, read))| life == boot && read < lines.start());
+        let closed = closed.map(|(subnet, _)| *subnet).collect();
+        self.allocations.holders(boot, lines, ts, &closed)
     }
 
     /// Waits until the router was replaced while subnets were open; gives its life and those subnets.

@@ -1,6 +1,7 @@
 //! A lost sandbox reports how it was lost until it is made anew, also to a bot that was restarted meanwhile.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use caisson::sandbox::broker::Broker as _;
 use caisson::sandbox::{SandboxError, Sandboxes, Settings};
@@ -139,6 +140,24 @@ async fn one_that_breaks_the_protocol_is_removed_wherever_that_is_seen() {
         assert!(!world.left().await.contains(&CONTAINER.to_owned()), "{seen_by}");
         assert_eq!(gone(&world.sandboxes).await, Loss::Untrusted, "{seen_by}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_runs_and_answers_no_greeting_is_removed_the_second_time() {
+    let world = World::new().await;
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.expect("prepared");
+    world.broker.hang(CONTAINER);
+    let mut settings = Settings::new(world.dir.path().join("state"), "local");
+    settings.hello = Duration::from_millis(50);
+    let next = Sandboxes::new(world.broker.clone(), Some(world.doors.clone()), world.repos.clone(), settings, 2);
+    let next = next.expect("sandboxes");
+    let first = next.of_tasks.open(1).await;
+    assert!(matches!(first, Err(SandboxError::Unavailable(_))), "it may be busy: {first:?}");
+    assert!(world.left().await.contains(&CONTAINER.to_owned()));
+    assert_eq!(gone(&next).await, Loss::Untrusted);
+    assert!(!world.left().await.contains(&CONTAINER.to_owned()));
+    assert_eq!(gone(&next).await, Loss::Untrusted);
+    next.of_tasks.prepare(&world.spec(1)).await.expect("made anew");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -75,6 +75,26 @@ async fn a_late_line_of_the_log_is_the_task_s_to_whom_the_subnet_was_lent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn lost_lines_are_no_matter_of_a_task_whose_subnet_was_closed_all_the_time() {
+    let world = World::new().await;
+    let come_to = |last| *world.doors.read.lock().unwrap() = Some(("b1".to_owned(), last));
+    come_to(10);
+    for task in [1, 2] {
+        world.sandboxes.of_tasks.prepare(&world.spec(task)).await.expect("prepared");
+        world.sandboxes.of_tasks.open(task).await.expect("opened");
+    }
+    come_to(20);
+    world.sandboxes.of_tasks.rest(2).await.expect("resting");
+    come_to(30);
+    world.sandboxes.of_tasks.rest(2).await.expect("still resting");
+    let may_have = |lines| world.sandboxes.egress.held_between("b1", &lines, 0).into_iter().collect::<Vec<_>>();
+    assert_eq!([may_have(15..=25), may_have(20..=20)], [[1, 2], [1, 2]], "some came before it was closed");
+    assert_eq!(may_have(21..=25), [1]);
+    world.sandboxes.of_tasks.open(2).await.expect("opened again");
+    assert_eq!(may_have(31..=35), [1, 2]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_allowed_host_is_reached_at_once_and_cut_when_it_is_taken_back() {
     on_the_road("allow", |world, broker, installation| async move { allowed(&world, &broker, &installation).await })
         .await;

@@ -13,16 +13,20 @@ use protocol::probe::{By, Cast, Finding, NOT_SENT, OPEN, SENT};
 /// How long an answer is waited for; the first datagram to an address may be lost while the kernel resolves it.
 const PATIENCE: Duration = Duration::from_millis(30);
 const ROUNDS: usize = 2;
+/// Sent without a token.
+const UNMARKED: &str = "caisson";
 /// An address that no interface has (RFC 5737).
 const NOBODYS: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 7);
 /// Limited because threads count as processes of the sandbox.
 const AT_ONCE: usize = 8;
 
-pub fn all(all: &[Cast], out: &mut Vec<Finding>) {
+pub fn all(all: &[Cast], token: &str, out: &mut Vec<Finding>) {
     let interfaces = interfaces();
+    let message = if token.is_empty() { UNMARKED } else { token };
     for some in all.chunks(AT_ONCE) {
         let found: Vec<String> = std::thread::scope(|scope| {
-            let tries: Vec<_> = some.iter().map(|it| scope.spawn(|| tried(it, &interfaces).to_owned())).collect();
+            let tried = |it: &Cast| tried(it, message.as_bytes(), &interfaces).to_owned();
+            let tries: Vec<_> = some.iter().map(|it| scope.spawn(move || tried(it))).collect();
             tries.into_iter().map(|it| it.join().unwrap_or_else(|_| "not tried".to_owned())).collect()
         });
         out.extend(some.iter().zip(found).map(|(it, seen)| Finding::new(it.check, it.what(), seen)));
@@ -37,11 +41,11 @@ fn interfaces() -> Vec<OsString> {
 }
 
 /// The strongest result over every interface and no particular one.
-fn tried(cast: &Cast, interfaces: &[OsString]) -> &'static str {
+fn tried(cast: &Cast, message: &[u8], interfaces: &[OsString]) -> &'static str {
     let mut seen = NOT_SENT;
     for _ in 0..ROUNDS {
         for interface in interfaces.iter().map(Some).chain([None]) {
-            match once(cast, interface) {
+            match once(cast, message, interface) {
                 Ok(true) => return OPEN,
                 Ok(false) => seen = SENT,
                 Err(_) => {}
@@ -52,7 +56,7 @@ fn tried(cast: &Cast, interfaces: &[OsString]) -> &'static str {
 }
 
 /// Sends once; true if it was answered.
-fn once(cast: &Cast, interface: Option<&OsString>) -> std::io::Result<bool> {
+fn once(cast: &Cast, message: &[u8], interface: Option<&OsString>) -> std::io::Result<bool> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     if let Some(interface) = interface {
         setsockopt(&socket, sockopt::BindToDevice, interface)?;
@@ -64,7 +68,7 @@ fn once(cast: &Cast, interface: Option<&OsString>) -> std::io::Result<bool> {
         By::Option => setsockopt(&socket, sockopt::DontRoute, &true)?,
         By::Flag => flags = MsgFlags::from_bits_retain(nix::libc::MSG_DONTROUTE),
     }
-    sendto(socket.as_raw_fd(), b"caisson", &SockaddrIn::from(cast.to), flags)?;
+    sendto(socket.as_raw_fd(), message, &SockaddrIn::from(cast.to), flags)?;
     answered(&socket)
 }
 
@@ -105,8 +109,10 @@ mod tests {
         let listener = UdpSocket::bind("127.0.0.1:0").expect("a port");
         let SocketAddr::V4(to) = listener.local_addr().expect("its address") else { panic!("IPv4") };
         for by in [By::Option, By::Flag] {
-            assert_eq!(tried(&Cast { check: 11, by, to }, &[]), SENT);
-            assert_eq!(listener.recv(&mut [0; 64]).expect("arrived"), b"caisson".len());
+            assert_eq!(tried(&Cast { check: 11, by, to }, b"token", &[]), SENT);
+            let mut heard = [0; 64];
+            let length = listener.recv(&mut heard).expect("arrived");
+            assert_eq!(&heard[..length], b"token");
         }
         // An answer of the sandbox's own socket does not count.
         let echo = UdpSocket::bind("127.0.0.1:0").expect("a port");
@@ -117,12 +123,12 @@ mod tests {
                 echo.send_to(b"caisson", from).expect("answered");
             }
         });
-        assert_eq!(tried(&Cast { check: 11, by: By::Option, to }, &[]), SENT);
+        assert_eq!(tried(&Cast { check: 11, by: By::Option, to }, b"token", &[]), SENT);
         answering.join().expect("answered each");
         // Another host's address does count.
         assert!(!is_own((NOBODYS, 9).into()));
         // Broadcasting needs the socket option.
         let to = SocketAddrV4::new(Ipv4Addr::BROADCAST, to.port());
-        assert_eq!(tried(&Cast { check: 11, by: By::Group, to }, &[]), NOT_SENT);
+        assert_eq!(tried(&Cast { check: 11, by: By::Group, to }, b"token", &[]), NOT_SENT);
     }
 }

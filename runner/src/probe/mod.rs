@@ -59,8 +59,8 @@ fn carry_out(plan: &Plan) -> anyhow::Result<ExitCode> {
         limits::look(&mut found);
         secrets::look(&mut found);
     }
-    network::reach(&plan.reach, &mut found);
-    cast::all(&plan.casts, &mut found);
+    network::reach(&plan.reach, &plan.token, &mut found);
+    cast::all(&plan.casts, &plan.token, &mut found);
     network::look_ups(&plan.look_ups, &mut found)?;
     network::talks(&plan.talks, &mut found)?;
     if !plan.words.is_empty() {

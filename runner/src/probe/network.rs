@@ -14,6 +14,7 @@ use crate::web::dns;
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Limited because threads count as processes of the sandbox.
 const AT_ONCE: usize = 8;
+const RESOLVER: u16 = 53;
 
 pub fn look(out: &mut Vec<Finding>) {
     let devices = read_to_string("/proc/net/dev").unwrap_or_default();
@@ -48,31 +49,45 @@ fn route(line: &str) -> Option<String> {
     Some(if via == 0 { to } else { format!("{to} via {}", address(via)) })
 }
 
-pub fn reach(all: &[Reach], out: &mut Vec<Finding>) {
+pub fn reach(all: &[Reach], token: &str, out: &mut Vec<Finding>) {
     for some in all.chunks(AT_ONCE) {
         let found: Vec<String> = std::thread::scope(|scope| {
-            let tries: Vec<_> =
-                some.iter().map(|it| scope.spawn(|| if it.udp { udp(it.to) } else { tcp(it.to) })).collect();
+            let tried = |it: &Reach| if it.udp { udp(it.to, token) } else { tcp(it.to, token) };
+            let tries: Vec<_> = some.iter().map(|it| scope.spawn(move || tried(it))).collect();
             tries.into_iter().map(|it| it.join().unwrap_or_else(|_| "not tried".to_owned())).collect()
         });
         out.extend(some.iter().zip(found).map(|(it, seen)| Finding::new(it.check, it.what(), seen)));
     }
 }
 
-fn tcp(to: SocketAddr) -> String {
-    TcpStream::connect_timeout(&to, PATIENCE).map_or_else(|error| word(&error), |_| OPEN.to_owned())
+/// A connection is open whatever becomes of the token.
+fn tcp(to: SocketAddr, token: &str) -> String {
+    match TcpStream::connect_timeout(&to, PATIENCE) {
+        Ok(mut stream) => {
+            let _ = stream.write_all(token.as_bytes());
+            OPEN.to_owned()
+        }
+        Err(error) => word(&error),
+    }
 }
 
-/// Sends a question that any resolver would answer.
-fn udp(to: SocketAddr) -> String {
+fn udp(to: SocketAddr, token: &str) -> String {
     let tried = || {
         let socket = UdpSocket::bind(if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" })?;
         socket.connect(to)?;
         socket.set_read_timeout(Some(PATIENCE))?;
-        socket.send(&dns::question(77, "example.com", dns::TYPE_A).unwrap_or_default())?;
+        socket.send(&message(to.port(), token))?;
         socket.recv(&mut [0; 512])
     };
     tried().map_or_else(|error| word(&error), |_| OPEN.to_owned())
+}
+
+/// The token for a listener; for a resolver's port, or without a token, a question that any resolver would answer.
+fn message(port: u16, token: &str) -> Vec<u8> {
+    if token.is_empty() || port == RESOLVER {
+        return dns::question(77, "example.com", dns::TYPE_A).unwrap_or_default();
+    }
+    token.as_bytes().to_vec()
 }
 
 fn word(error: &std::io::Error) -> String {
@@ -231,8 +246,19 @@ mod tests {
     fn a_listener_that_is_there_is_open_and_one_that_is_not_is_refused() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let to = listener.local_addr().expect("its address");
-        assert_eq!(tcp(to), OPEN);
+        assert_eq!(tcp(to, "token"), OPEN);
+        let mut heard = String::new();
+        listener.accept().expect("it came").0.read_to_string(&mut heard).expect("its bytes");
+        assert_eq!(heard, "token");
         drop(listener);
-        assert_eq!(tcp(to), "refused");
+        assert_eq!(tcp(to, "token"), "refused");
+    }
+
+    #[test]
+    fn a_datagram_is_the_token_and_to_a_resolver_a_question() {
+        let question = message(4000, "");
+        assert!(question.windows(7).any(|part| part == b"example"));
+        assert_eq!(message(4000, "token"), b"token");
+        assert_eq!(message(53, "token"), question);
     }
 }

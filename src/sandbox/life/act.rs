@@ -69,7 +69,7 @@ impl Actions {
                     let picture = picture_of(&session, action, &outcome).await?;
                     return Ok(Acted { outcome, picture, lost: None });
                 }
-                Err(LinkError::Closed | LinkError::Timeout) => {
+                Err(LinkError::Closed | LinkError::Timeout | LinkError::Silent) => {
                     self.sessions.drop_session(task, &session).await;
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }

@@ -26,20 +26,32 @@ use crate::sandbox::{Result, SandboxError, VerifySpec};
 const MOST_OUTPUT: u64 = 4 << 20;
 /// So many bytes at its end have to be those that the runner captured: more than a verdict shows, and fewer than are captured.
 const SAME_END: usize = 32 << 10;
+/// The try from which on a command that leaves its runner without an answer has failed.
+const MOST_TRIES: u32 = 5;
 
 /// A sandbox, without a network unless it was given a subnet, with a commit and the base's setup result; removed when this is dropped.
 pub(in crate::sandbox) struct Apart {
     pub session: Session,
     pub generation: Option<MirrorGeneration>,
     passing: Passing,
+    /// Number of the try.
+    tries: u32,
 }
 
 impl Apart {
     /// Runs one operation in it; each needs another `id`.
     pub(in crate::sandbox) async fn run(&self, id: u64, op: Op, wall_ms: u64, output_bytes: u64) -> Result<Outcome> {
+        let ran = self.in_time(id, op, wall_ms, output_bytes).await?;
+        ran.ok_or_else(|| session::from_link(&LinkError::Timeout))
+    }
+
+    /// As [`Apart::run`]; none if the runner gave no result in time.
+    async fn in_time(&self, id: u64, op: Op, wall_ms: u64, output_bytes: u64) -> Result<Option<Outcome>> {
         match self.session.link.run(id, op, Limits { wall_ms, output_bytes }).await {
+            Ok(outcome) => Ok(Some(outcome)),
+            Err(LinkError::Timeout) => Ok(None),
             Err(LinkError::Closed) => Err(self.passing.closed().await),
-            done => done.map_err(|e| session::from_link(&e)),
+            Err(e) => Err(session::from_link(&e)),
         }
     }
 
@@ -47,7 +59,7 @@ impl Apart {
     /// end: the code that is judged may write to the file, too.
     pub(super) async fn run_whole(&self, id: u64, command: &str, wall_ms: u64) -> Result<Outcome> {
         let op = Op::Bash { command: command.to_owned(), whole: true };
-        let ran = self.run(id, op, wall_ms, MAX_TEXT).await?;
+        let Some(ran) = self.in_time(id, op, wall_ms, MAX_TEXT).await? else { return hung(self.tries) };
         let Some(path) = ran.whole.as_deref().filter(|_| ran.dropped_bytes > 0) else { return Ok(ran) };
         match self.session.read(Work::new(["cat", "--", path]), MOST_OUTPUT, "reading the output").await {
             Ok(bytes) if !bytes.ends_with(LOG_CUT) => Ok(joined(ran, &String::from_utf8_lossy(&bytes))),
@@ -182,7 +194,7 @@ impl Runs {
         let (session, generation) = self.loader.loaded(&container, &spec.repo_key, commit, 1, generation).await?;
         // The base's setup result, even for a later commit, because without a network it cannot make its own.
         self.setups.bring_setup(&session, setup).await?;
-        Ok(Apart { session, generation, passing })
+        Ok(Apart { session, generation, passing, tries: spec.tries })
     }
 
     /// Restores files to their state in the base: existing ones are checked out, others removed.
@@ -218,6 +230,15 @@ pub(in crate::sandbox) fn verify_name(spec: &VerifySpec, commit: &Commit, side: 
     format!("verify-{}-{}-{}-{side}", spec.task, commit.short(), spec.tries)
 }
 
+/// The result of a command whose runner gave none in time: it may be the machine, but not again and again.
+fn hung(tries: u32) -> Result<Outcome> {
+    if tries < MOST_TRIES {
+        return Err(session::from_link(&LinkError::Timeout));
+    }
+    let reason = "the tests left their sandbox without an answer within their time".to_owned();
+    Ok(Outcome::new(Status::Failed { reason }, ""))
+}
+
 /// Tests that kill their own runner count as failed.
 pub(in crate::sandbox) fn gone_is_failed(done: Result<Outcome>) -> Result<Outcome> {
     match done {
@@ -229,6 +250,13 @@ pub(in crate::sandbox) fn gone_is_failed(done: Result<Outcome>) -> Result<Outcom
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_that_hangs_its_sandbox_is_tried_again_and_then_has_failed() {
+        assert!(matches!(hung(0), Err(SandboxError::Unavailable(_))));
+        assert!(matches!(hung(MOST_TRIES - 1), Err(SandboxError::Unavailable(_))));
+        assert!(matches!(hung(MOST_TRIES).unwrap().status, Status::Failed { .. }));
+    }
 
     #[test]
     fn a_file_that_does_not_end_as_the_captured_output_does_is_not_taken_for_it() {
