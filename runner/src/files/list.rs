@@ -1,14 +1,14 @@
-//! Listing of files, and the walk that listing and search share: `.gitignore` is respected, `.git` is left out, links are not followed.
+//! Listing of files, and where a listing or a search begins.
 
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
-use ignore::{Walk, WalkBuilder};
-use locate::{RULES, has_odd_rules, may_enter};
+use ignore::Walk;
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
 
 use super::shown::show;
+use super::walker::walker;
 use super::{FileError, Scope};
 
 /// Entries that are shown.
@@ -28,15 +28,11 @@ pub fn walk(scope: &Scope<'_>, path: &str, depth: u32) -> Result<(PathBuf, Walk)
         return FileError::sentence(format!("{} leads out of the workspace", show(&relative)));
     };
     let inside = inside.to_owned();
-    // The walk reads the rules of the directories above as well.
-    if start.ancestors().take_while(|at| at.starts_with(scope.workspace.root())).any(|at| has_odd_rules(at, &RULES)) {
+    let Some(mut builder) = walker(&start, scope.workspace.has_rules()) else {
         return FileError::sentence("a .gitignore or .ignore here is no regular file: delete it with bash first");
-    }
-    let mut builder = WalkBuilder::new(&start);
-    builder.hidden(false).require_git(false).git_global(false).git_exclude(false).follow_links(false);
+    };
     builder.max_depth(if depth == 0 { None } else { usize::try_from(depth).ok() });
     builder.sort_by_file_name(std::ffi::OsStr::cmp);
-    builder.filter_entry(|entry| may_enter(entry, &RULES));
     Ok((inside, builder.build()))
 }
 

@@ -13,6 +13,7 @@ mod search;
 mod several;
 mod shown;
 mod suggest;
+mod walker;
 mod write;
 
 use std::path::Path;
