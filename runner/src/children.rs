@@ -44,10 +44,15 @@ impl Child {
         self.group.as_raw()
     }
 
-    /// Only while `exit` is unresolved; afterwards the number may belong to another process.
+    /// Only while `exit` is unresolved or the group still has a member; afterwards the number may belong to another process.
     pub fn signal_group(&self, signal: Signal) {
         // It is no error if the group is already gone.
         let _ = killpg(self.group, signal);
+    }
+
+    /// Whether a process of the group is left, be it the leader or another one.
+    pub fn has_members(&self) -> bool {
+        killpg(self.group, None::<Signal>).is_ok()
     }
 }
 

@@ -77,6 +77,21 @@ async fn the_wall_clock_ends_the_group_even_if_it_ignores_sigterm() {
 }
 
 #[tokio::test]
+async fn the_wall_clock_ends_the_group_even_if_its_leader_ends_first() {
+    let runner = Runner::start();
+    let (link, _) = runner.attach(1).await;
+    // The shell dies of SIGTERM at once; its child does not, and one in a session of its own is only told of.
+    let script = "(trap '' TERM; echo $BASHPID > deaf; exec sleep 600) & setsid sleep 601 & \
+                  until [ -s deaf ]; do sleep 0.01; done; echo begun; sleep 600";
+    let done = link.run(1, bash(script), limits(2_000, 0)).await.expect("an outcome");
+    assert_eq!((done.status, done.text.as_str()), (Status::TimedOut, "begun\n"));
+    let note = done.note.expect("a note");
+    assert!(note.starts_with("ended after 2000 ms; it left processes in the background"), "{note}");
+    let pid = runner.read("deaf");
+    eventually("the end of the group", || !std::path::Path::new(&format!("/proc/{}", pid.trim())).exists());
+}
+
+#[tokio::test]
 async fn a_flood_keeps_its_head_and_its_tail() {
     let runner = Runner::start();
     let (link, _) = runner.attach(1).await;
