@@ -15,10 +15,10 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, open, openat};
 use nix::sys::stat::{Mode, mkdirat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
-use protocol::runner::LOG_CUT;
+use protocol::runner::{LOG_CUT, MAX_FILE};
 
-/// The most bytes of one output, and of all outputs.
-const MOST: u64 = 16 << 20;
+/// The most bytes of one output, so that its file can be read whole even with the line that says it was cut, and of all outputs.
+const MOST: u64 = MAX_FILE - LOG_CUT.len() as u64;
 const MOST_IN_ALL: u64 = 64 << 20;
 /// Name of the folder in the home of the sandbox's user.
 const NAME: &str = ".caisson";
@@ -172,7 +172,7 @@ mod tests {
             assert_eq!(log.path(), None);
             (0..20).for_each(|_| log.write(&vec![b'x'; 1 << 20]));
             let made = std::fs::metadata(log.path().expect("kept")).expect("a file");
-            assert_eq!((made.len(), made.mode() & 0o777), (MOST + LOG_CUT.len() as u64, 0o400));
+            assert_eq!((made.len(), made.mode() & 0o777), (MAX_FILE, 0o400));
         }
         assert_eq!(names(), ["3.log", "4.log", "5.log", "6.log"]);
         let mut again = logs.of(3);

@@ -142,10 +142,15 @@ async fn an_output_of_100_mb_is_bounded_wherever_it_lies() {
     assert_eq!(flood.status, Status::Ok);
     assert!(flood.text.len() as u64 <= MAX_TEXT && flood.text.ends_with("x\nthe end\n"), "{}", flood.text.len());
     assert!(flood.dropped_bytes > 99_000_000, "{}", flood.dropped_bytes);
-    let kept = std::fs::metadata(flood.whole.expect("kept")).expect("a file").len();
+    let path = flood.whole.expect("kept");
+    let kept = std::fs::metadata(&path).expect("a file").len();
     assert!((1 << 20..=17 << 20).contains(&kept), "{kept}");
     let status = std::fs::read_to_string(format!("/proc/{}/status", runner.pid())).expect("its memory");
     let peak =
         status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
     assert!(peak.is_some_and(|peak| peak < 64 << 10), "{peak:?} KiB");
+    // The file that the result names can be read and searched, with the line that says it was cut.
+    let cut = shell.text(read(&path, 2, 1)).await;
+    assert_eq!(cut, "     2\t[the rest is not kept]\n[lines 2-2 of 2]");
+    assert!(shell.text(search("rest is not", &path)).await.ends_with(".log:2: [the rest is not kept]\n"));
 }

@@ -9,7 +9,7 @@ use axum::response::{Html, Redirect};
 use axum::routing::get;
 use common::{Requests, Runner};
 use protocol::edit::Edit;
-use protocol::runner::{Op, Status};
+use protocol::runner::{MAX_FILE, Op, Status};
 
 fn read(path: &str) -> Op {
     Op::ReadFile { path: path.to_owned(), from: 1, lines: 0 }
@@ -297,6 +297,19 @@ async fn listing_and_searching_honour_gitignore() {
     assert_eq!(tools.text(search("needle", "src/main.rs", None)).await, "src/main.rs:2:     needle();\n");
     assert!(tools.text(search("needle", "", Some("*.toml"))).await.starts_with("[no match in 0 files"));
     assert!(tools.text(search("(", "", None)).await.contains("no regular expression"));
+}
+
+#[tokio::test]
+async fn a_search_says_that_it_did_not_read_a_file() {
+    let runner = Runner::start();
+    runner.write("a.txt", "needle\n");
+    let long = std::fs::File::create(runner.workspace().join("long.txt")).expect("a file");
+    long.set_len(MAX_FILE + 1).expect("a length");
+    let tools = Requests::of(&runner).await;
+    let unread = "1 files were not searched: they can't be read or are longer than 16 MiB";
+    assert_eq!(tools.text(search("needle", "", None)).await, format!("a.txt:1: needle\n[{unread}]\n"));
+    let none = format!("[no match in 1 files below .; {unread}; what .gitignore names is left out]");
+    assert_eq!(tools.text(search("nail", "", None)).await, none);
 }
 
 async fn site() -> String {

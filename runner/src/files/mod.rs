@@ -31,9 +31,6 @@ use crate::written::Written;
 
 pub use self::path::Workspace;
 
-/// Longest file that is read or edited, in bytes.
-const MAX_FILE: u64 = 16 << 20;
-
 /// Why a file operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {

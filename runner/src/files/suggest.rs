@@ -73,7 +73,8 @@ mod tests {
         std::fs::write(dir.path().join("src/deep/parser.rs"), "").expect("a file");
         let said = missing(dir.path(), Path::new("src/parser.rs"), true);
         assert_eq!(said, "no such file: src/parser.rs; did you mean src/deep/parser.rs?");
-        assert!(missing(dir.path(), Path::new("src/deep/praser.rs"), true).contains("did you mean src/deep/parser.rs?"));
+        let misspelt = missing(dir.path(), Path::new("src/deep/praser.rs"), true);
+        assert!(misspelt.contains("did you mean src/deep/parser.rs?"), "{misspelt}");
         assert!(missing(dir.path(), Path::new("zebra.toml"), true).contains("list_files"));
     }
 }
