@@ -21,7 +21,10 @@ async fn bash_runs_in_the_workspace_and_both_outputs_are_one_text() {
     assert_eq!((done.dropped_bytes, done.note), (0, None));
     let done = link.run(2, bash("kill -9 $$"), LIMITS).await.expect("an outcome");
     assert_eq!(done.status, Status::Signaled { signal: 9 });
-    let done = link.run(3, exec(&["no-such-program"], false, false), LIMITS).await.expect("an outcome");
+    // A real-time signal, which has no name.
+    let done = link.run(3, bash("kill -34 $$"), LIMITS).await.expect("an outcome");
+    assert_eq!(done.status, Status::Signaled { signal: 34 });
+    let done = link.run(4, exec(&["no-such-program"], false, false), LIMITS).await.expect("an outcome");
     assert_eq!(done.status, Status::Failed { reason: "no such program: no-such-program".to_owned() });
 }
 
