@@ -276,6 +276,25 @@ async fn a_pipe_in_place_of_rules_holds_up_no_walk() {
     assert_eq!(tools.text(list("", None, 0)).await, ".ignore\nsrc/\nsrc/main.rs\n");
 }
 
+/// A walk reads a line of rules of any length into the memory of PID 1.
+#[tokio::test]
+async fn rules_without_end_are_not_read() {
+    let runner = Runner::start();
+    runner.write("src/main.rs", "needle\n");
+    runner.write("deep/main.rs", "needle\n");
+    let long = |path: &str| {
+        let file = std::fs::File::create(runner.workspace().join(path)).expect("a file");
+        file.set_len(1 << 30).expect("a length");
+    };
+    long("deep/.gitignore");
+    let tools = Requests::of(&runner).await;
+    assert_eq!(tools.text(list("", None, 0)).await, "src/\nsrc/main.rs\n");
+    assert!(tools.text(search("needle", "deep", None)).await.contains("longer than 256 KiB"));
+    long(".ignore");
+    assert!(tools.text(list("src", None, 0)).await.contains("longer than 256 KiB"));
+    assert_eq!(tools.text(read("main.rs")).await, "failed: no such file: main.rs (list_files shows what is there)");
+}
+
 #[tokio::test]
 async fn listing_and_searching_honour_gitignore() {
     let runner = Runner::start();

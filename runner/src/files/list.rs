@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::Walk;
+use locate::LONGEST_RULES;
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
 
@@ -29,7 +30,10 @@ pub fn walk(scope: &Scope<'_>, path: &str, depth: u32) -> Result<(PathBuf, Walk)
     };
     let inside = inside.to_owned();
     let Some(mut builder) = walker(&start, scope.workspace.has_rules()) else {
-        return FileError::sentence("a .gitignore or .ignore here is no regular file: delete it with bash first");
+        return FileError::sentence(format!(
+            "a .gitignore or .ignore here is no regular file or longer than {} KiB: mend it with bash first",
+            LONGEST_RULES >> 10
+        ));
     };
     builder.max_depth(if depth == 0 { None } else { usize::try_from(depth).ok() });
     builder.sort_by_file_name(std::ffi::OsStr::cmp);
