@@ -311,6 +311,11 @@ async fn listing_and_searching_honour_gitignore() {
     assert_eq!(tools.text(list(".", None, 1)).await, ".gitignore\nbinary\nsrc/\n");
     assert_eq!(tools.text(list("src", Some("*.rs"), 0)).await, "src/deep/lib.rs\nsrc/main.rs\n");
     assert_eq!(tools.text(list("", Some("src/*.rs"), 0)).await, "src/main.rs\n");
+    for glob in ["*.rs", "src/*.rs"] {
+        assert_eq!(tools.text(list("src/main.rs", Some(glob), 0)).await, "src/main.rs\n", "{glob}");
+        let found = tools.text(search("needle", "src/main.rs", Some(glob))).await;
+        assert_eq!(found, "src/main.rs:2:     needle();\n", "{glob}");
+    }
     let found = tools.text(search("need.e", "", None)).await;
     assert_eq!(found, "src/deep/lib.rs:1: // a needle too\nsrc/main.rs:2:     needle();\n");
     assert_eq!(tools.text(search("needle", "src/main.rs", None)).await, "src/main.rs:2:     needle();\n");

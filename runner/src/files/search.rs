@@ -61,17 +61,14 @@ pub fn search(scope: &Scope<'_>, pattern: &str, path: &str, glob: Option<&str>) 
     let matcher = matcher(pattern)?;
     let filter = Filter::new(glob)?;
     let (start, walk) = walk(scope, path, 0)?;
-    let root = scope.workspace.root().join(&start);
     let mut searcher = SearcherBuilder::new().binary_detection(BinaryDetection::quit(0)).line_number(true).build();
     let mut found = SearchOutput { out: String::new(), cap: scope.cap, shown: 0, left: 0, files: 0, unread: 0 };
     for entry in walk.flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file())) {
         if scope.stop.is_cancelled() {
             break;
         }
-        let below = entry.path().strip_prefix(&root).unwrap_or(entry.path());
-        let named = if entry.depth() == 0 { entry.path() } else { below };
         let inside = entry.path().strip_prefix(scope.workspace.root()).unwrap_or(entry.path());
-        if filter.accepts(named) {
+        if filter.accepts(&entry, &start, inside) {
             match search_file(scope, &mut searcher, &matcher, inside, &mut found) {
                 true => found.files += 1,
                 false => found.unread += 1,
