@@ -1,10 +1,13 @@
 //! The effect of replacements on a text; the runner carries them out, and the bot predicts what they do to a test.
 //!
 //! Owns the semantics of an edit: the exact text first; if it does not occur, the only place that equals it except for white space at the
-//! ends of lines. Such a place keeps the file's indentation and line ends; if the indentation is ambiguous, nothing is changed. Pure.
+//! ends of lines. Such a place keeps the file's indentation and line ends; if the indentation is ambiguous, nothing is changed. New lines for
+//! a part of one line end in CRLF if all lines of the file do. Pure.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// The longest text that an edit may produce, in bytes, because several edits of one call could multiply it.
 pub const MOST_TEXT: usize = 16 << 20;
@@ -70,13 +73,25 @@ pub fn apply(text: &str, edit: &Edit) -> Result<Edited, Unmatched> {
         [] => loosely(text, old, new).ok_or(Unmatched::Absent),
         [_, _, ..] if !all => Err(Unmatched::Several(places)),
         _ => {
+            let new = ended(text, old, new);
             let grew = new.len() as isize - old.len() as isize;
             let length = text.len().saturating_add(places.len().saturating_mul(new.len()));
             if grew > 0 && length > MOST_TEXT {
                 return Err(Unmatched::TooLong);
             }
-            Ok(Edited { text: text.replace(old.as_str(), new), places, grew, new: new.clone(), loosely: false })
+            let text = text.replace(old.as_str(), &new);
+            Ok(Edited { text, places, grew, new: new.into_owned(), loosely: false })
         }
+    }
+}
+
+/// The replacement with CRLF at the ends of its lines, if all lines of the text end so and `old` has no line end, which would say which one
+/// is meant.
+fn ended<'a>(text: &str, old: &str, new: &'a str) -> Cow<'a, str> {
+    let is_crlf = || text.matches('\n').count() == text.matches("\r\n").count();
+    match new.contains('\n') && !old.contains(['\r', '\n']) && text.contains('\n') && is_crlf() {
+        true => new.replace("\r\n", "\n").replace('\n', "\r\n").into(),
+        false => new.into(),
     }
 }
 
@@ -194,6 +209,23 @@ mod tests {
         assert_eq!(apply("a", &edit("", "x", false)), Err(Unmatched::Empty));
         assert_eq!(apply("a", &edit("a", "a", false)), Err(Unmatched::Same));
         assert_eq!(apply("a", &edit("b", "x", true)), Err(Unmatched::Absent));
+    }
+
+    #[test]
+    fn new_lines_in_place_of_a_part_of_a_line_end_as_the_files_own() {
+        let done = |text: &str, old: &str, new: &str| {
+            let edited = apply(text, &edit(old, new, true)).expect("it occurs");
+            assert!(!edited.loosely && edited.text[edited.places[0]..].starts_with(&edited.new));
+            assert_eq!(edited.text.len() as isize - text.len() as isize, edited.grew * edited.places.len() as isize);
+            edited.text
+        };
+        assert_eq!(done("a\r\nb\r\n", "b", "b\nc"), "a\r\nb\r\nc\r\n");
+        assert_eq!(done("a\r\na\r\n", "a", "b\r\nc\nd"), "b\r\nc\r\nd\r\nb\r\nc\r\nd\r\n");
+        // The file's ends are not all the same, there are none, or the edit says which ones it means.
+        assert_eq!(done("a\r\nb\n", "b", "b\nc"), "a\r\nb\nc\n");
+        assert_eq!(done("b", "b", "b\nc"), "b\nc");
+        assert_eq!(done("a\r\nb\r\n", "\r\n", "\n"), "a\nb\n");
+        assert_eq!(done("a\r\nb\r\n", "\nb", "\nx\ny"), "a\r\nx\ny\r\n");
     }
 
     #[test]

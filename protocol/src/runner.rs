@@ -65,6 +65,8 @@ pub const WINDOW: u64 = 1 << 20;
 /// Longest `Outcome::text`, in bytes, whatever `Limits::output_bytes` asks for; even with every byte escaped as six in JSON it fits a
 /// frame.
 pub const MAX_TEXT: u64 = 128 << 10;
+/// Longest file that is read, searched or edited, and longest file with a whole output, in bytes.
+pub const MAX_FILE: u64 = 16 << 20;
 /// Last line of the file that [`Outcome::whole`] names where the output was longer than is kept.
 pub const LOG_CUT: &[u8] = b"\n[the rest is not kept]\n";
 /// The most requests that are unacknowledged at once.

@@ -1,7 +1,7 @@
 //! Starts processes, and reaps every process that dies below the runner.
 //!
 //! PID 1 inherits every orphan, so one place waits for all; `tokio::process` would wait for its own children separately and is not used.
-//! `unsafe` for the few calls between fork and exec.
+//! `unsafe` for the few calls between fork and exec, and for `waitpid`.
 #![allow(unsafe_code)]
 
 use std::collections::HashMap;
@@ -15,7 +15,6 @@ use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::libc;
 use nix::sys::prctl;
 use nix::sys::signal::{Signal, killpg};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getppid, setsid};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
@@ -44,10 +43,15 @@ impl Child {
         self.group.as_raw()
     }
 
-    /// Only while `exit` is unresolved; afterwards the number may belong to another process.
+    /// Only while `exit` is unresolved or the group still has a member; afterwards the number may belong to another process.
     pub fn signal_group(&self, signal: Signal) {
         // It is no error if the group is already gone.
         let _ = killpg(self.group, signal);
+    }
+
+    /// Whether a process of the group is left, be it the leader or another one.
+    pub fn has_members(&self) -> bool {
+        killpg(self.group, None::<Signal>).is_ok()
     }
 }
 
@@ -88,19 +92,27 @@ impl Children {
     /// Reaps all processes that are already dead.
     pub fn reap_dead(&self) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            let (pid, exit) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-                Ok(WaitStatus::Exited(pid, code)) => (pid, Exit::Code(code)),
-                Ok(WaitStatus::Signaled(pid, signal, _)) => (pid, Exit::Signal(signal as i32)),
-                Ok(WaitStatus::StillAlive) | Err(_) => return,
-                Ok(_) => continue,
-            };
+        while let Some((pid, exit)) = reap_one() {
             if let Some(tell) = waiting.remove(&pid) {
                 // The request may have been given up, and nobody waits for an orphan.
                 let _ = tell.send(exit);
             }
         }
     }
+}
+
+/// A child that is already dead, and how it ended; none if there is no such child.
+fn reap_one() -> Option<(Pid, Exit)> {
+    let mut status = 0;
+    // `nix` loses the end of a process by a real-time signal, which it has no name for.
+    // SAFETY: the kernel writes one number, to a variable that lives longer than the call.
+    let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) };
+    // Without further flags nothing but an end is reported.
+    let exit = match libc::WIFEXITED(status) {
+        true => Exit::Code(libc::WEXITSTATUS(status)),
+        false => Exit::Signal(libc::WTERMSIG(status)),
+    };
+    (pid > 0).then_some((Pid::from_raw(pid), exit))
 }
 
 /// A duplicate of the descriptor with a high number and close-on-exec.

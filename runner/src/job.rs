@@ -13,7 +13,7 @@ use nix::errno::Errno;
 use nix::sys::signal::Signal;
 use protocol::runner::{Limits, Status};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::children::{Child, Exit};
 use crate::done::Done;
@@ -29,6 +29,8 @@ use crate::streams;
 const GRACE: Duration = Duration::from_millis(700);
 /// How long a killed process may take to disappear, unless it is stuck in the kernel.
 const STUCK: Duration = Duration::from_secs(5);
+/// Time between two looks at a group that is to end.
+const STEP: Duration = Duration::from_millis(5);
 /// How long output is read after the process ended, because a background process may hold the pipe for ever.
 const LINGER: Duration = Duration::from_millis(150);
 
@@ -42,6 +44,8 @@ pub const STAGES: &str = "if [[ ${caisson_ended[0]} == 0 && ${caisson_ended[-1]}
     [[ ${caisson_ended[0]} == 0 ]] || exit \"${caisson_ended[0]}\"; fi";
 /// Note for a command with a pipe where there is no bash.
 pub const NO_PIPES: &str = "there is no bash here: of commands joined by a pipe only the last one's exit code is seen";
+/// Note for a command whose pipe another process still has.
+const LEFT: &str = "it left processes in the background; they run until the next checkpoint";
 
 pub struct Job {
     /// Program and arguments.
@@ -155,11 +159,14 @@ impl Job {
         };
         let (status, mut note) = match end {
             End::Exit(exit) => before.judge(exit, &text, session.workspace.root()),
-            End::TimedOut => (Status::TimedOut, Some(format!("ended after {} ms", limits.wall_ms))),
+            End::TimedOut => {
+                let left = if background { format!("; {LEFT}") } else { String::new() };
+                (Status::TimedOut, Some(format!("ended after {} ms{left}", limits.wall_ms)))
+            }
             End::Cancelled => (Status::Cancelled, None),
         };
         if background && note.is_none() {
-            note = Some("it left processes in the background; they run until the next checkpoint".to_owned());
+            note = Some(LEFT.to_owned());
         }
         let note = note.or(self.note);
         Done { note, whole, dropped, text, ..Done::bare(status) }
@@ -272,12 +279,25 @@ impl Running {
             () = handle.cancel.cancelled() => End::Cancelled,
             () = sleep_until(deadline) => End::TimedOut,
         };
-        self.child.signal_group(Signal::SIGTERM);
-        if timeout(GRACE, &mut self.child.exit).await.is_err() {
-            self.child.signal_group(Signal::SIGKILL);
-            let _ = timeout(STUCK, &mut self.child.exit).await;
-        }
+        self.end_group().await;
         end
+    }
+
+    /// SIGTERM to the group, then SIGKILL to what is left of it after the grace; its leader may end before the others.
+    async fn end_group(&self) {
+        for (signal, patience) in [(Signal::SIGTERM, GRACE), (Signal::SIGKILL, STUCK)] {
+            self.child.signal_group(signal);
+            let late = Instant::now() + patience;
+            loop {
+                if !self.child.has_members() {
+                    return;
+                }
+                if Instant::now() > late {
+                    break;
+                }
+                sleep(STEP).await;
+            }
+        }
     }
 
     /// Waits for the rest of the output; true if another process still holds the pipe.

@@ -5,7 +5,7 @@
 //! an action because its output could not be kept. Tests: below and `tests/output.rs`.
 
 use std::collections::VecDeque;
-use std::fs::File;
+use std::fs::{DirEntry, File};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,13 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, open, openat};
 use nix::sys::stat::{Mode, mkdirat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
-use protocol::runner::LOG_CUT;
+use protocol::runner::{LOG_CUT, MAX_FILE};
 
-/// The most bytes of one output, and of all outputs.
-const MOST: u64 = 16 << 20;
+/// The most bytes of one output, so that its file can be read whole even with the line that says it was cut, and of all outputs.
+const MOST: u64 = MAX_FILE - LOG_CUT.len() as u64;
 const MOST_IN_ALL: u64 = 64 << 20;
+/// The most entries of the folder that are looked at when the runner starts.
+const MOST_ENTRIES: usize = 10_000;
 /// Name of the folder in the home of the sandbox's user.
 const NAME: &str = ".caisson";
 
@@ -32,9 +34,11 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// `above` is the parent directory.
+    /// `above` is the parent directory. Must be called before anything of the sandbox runs.
     pub fn new(above: PathBuf) -> Arc<Self> {
-        Arc::new(Self { above: above.canonicalize().unwrap_or(above), sizes: Mutex::default() })
+        let above = above.canonicalize().unwrap_or(above);
+        let sizes = Mutex::new(earlier(&above.join(NAME)));
+        Arc::new(Self { above, sizes })
     }
 
     pub fn directory(&self) -> PathBuf {
@@ -86,6 +90,20 @@ impl Logs {
         }
         sizes.iter().any(|(of, _)| *of == id)
     }
+}
+
+/// Number and bytes of each output that an earlier boot of the sandbox left, oldest first. Anything may be there.
+fn earlier(directory: &Path) -> VecDeque<(u64, u64)> {
+    let output = |entry: DirEntry| {
+        let file = entry.file_name();
+        let id: u64 = file.to_str()?.strip_suffix(".log")?.parse().ok()?;
+        let found = entry.metadata().ok().filter(|found| found.is_file() && file == name(id).as_str())?;
+        Some((id, found.len().min(MOST_IN_ALL)))
+    };
+    let Ok(entries) = opened(directory).and_then(|_| std::fs::read_dir(directory)) else { return VecDeque::new() };
+    let mut sizes: Vec<_> = entries.flatten().take(MOST_ENTRIES).filter_map(output).collect();
+    sizes.sort_unstable();
+    sizes.into()
 }
 
 /// Opens the folder; an error if it is a link.
@@ -172,12 +190,34 @@ mod tests {
             assert_eq!(log.path(), None);
             (0..20).for_each(|_| log.write(&vec![b'x'; 1 << 20]));
             let made = std::fs::metadata(log.path().expect("kept")).expect("a file");
-            assert_eq!((made.len(), made.mode() & 0o777), (MOST + LOG_CUT.len() as u64, 0o400));
+            assert_eq!((made.len(), made.mode() & 0o777), (MAX_FILE, 0o400));
         }
         assert_eq!(names(), ["3.log", "4.log", "5.log", "6.log"]);
         let mut again = logs.of(3);
         again.write(b"new");
         assert_eq!(std::fs::read(again.path().expect("kept")).expect("a file"), b"new", "what lay there is replaced");
+    }
+
+    #[test]
+    fn what_an_earlier_boot_left_counts_and_goes_first() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let write = |logs: &Arc<Logs>, id| {
+            let mut log = logs.of(id);
+            (0..20).for_each(|_| log.write(&vec![b'x'; 1 << 20]));
+        };
+        let logs = Logs::new(dir.path().to_owned());
+        [10, 9].iter().for_each(|&id| write(&logs, id));
+        let at = |name: &str| logs.directory().join(name);
+        // None of them is an output.
+        std::fs::write(at("08.log"), "x").expect("a file");
+        symlink("9.log", at("1.log")).expect("a link");
+        std::fs::create_dir(at("2.log")).expect("a directory");
+        let again = Logs::new(dir.path().to_owned());
+        assert_eq!(*again.sizes.lock().expect("sizes"), [(9, MAX_FILE), (10, MAX_FILE)]);
+        [11, 12].iter().for_each(|&id| write(&again, id));
+        assert!(at("9.log").exists());
+        write(&again, 13);
+        assert!(!at("9.log").exists() && at("10.log").exists() && at("13.log").exists());
     }
 
     #[test]

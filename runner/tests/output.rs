@@ -75,6 +75,32 @@ async fn that_folder_is_for_reading_and_leads_nowhere() {
     assert_eq!((long.status, long.whole), (Status::Ok, None));
 }
 
+/// The home is the agent's: a walk that opened a pipe there would take one of the few threads for ever.
+#[tokio::test]
+async fn rules_beside_the_outputs_neither_hold_up_nor_hide_anything() {
+    let runner = Runner::start();
+    let shell = Requests::of(&runner).await;
+    let path = shell.run("seq 1 5000").await.whole.expect("kept");
+    let folder = path.rsplit_once('/').expect("a folder").0.to_owned();
+    let rules = [".gitignore", ".ignore"].map(|name| runner.outside().join(name));
+    let within = std::path::Path::new(&folder).join(".ignore");
+    for pipe in rules.iter().chain([&within]) {
+        nix::unistd::mkfifo(pipe, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+    }
+    for _ in 0..6 {
+        assert!(shell.text(search("^4999$", &folder)).await.contains(".log:4999: 4999\n"));
+        assert!(shell.text(read(&format!("{folder}/0.log"), 1, 0)).await.contains("no such file"));
+        // The workspace lies below them as well.
+        assert!(shell.text(search("x", ".")).await.contains("no regular file"));
+        assert!(shell.text(read("nowhere", 1, 0)).await.contains("no such file"));
+    }
+    for rule in &rules {
+        std::fs::remove_file(rule).expect("removed");
+        std::fs::write(rule, "*.log\n").expect("a file");
+    }
+    assert!(shell.text(search("^4999$", &folder)).await.contains(".log:4999: 4999\n"));
+}
+
 #[tokio::test]
 async fn a_command_in_the_background_is_read_and_ended_and_ends_at_the_checkpoint() {
     let runner = Runner::start();
@@ -116,10 +142,15 @@ async fn an_output_of_100_mb_is_bounded_wherever_it_lies() {
     assert_eq!(flood.status, Status::Ok);
     assert!(flood.text.len() as u64 <= MAX_TEXT && flood.text.ends_with("x\nthe end\n"), "{}", flood.text.len());
     assert!(flood.dropped_bytes > 99_000_000, "{}", flood.dropped_bytes);
-    let kept = std::fs::metadata(flood.whole.expect("kept")).expect("a file").len();
+    let path = flood.whole.expect("kept");
+    let kept = std::fs::metadata(&path).expect("a file").len();
     assert!((1 << 20..=17 << 20).contains(&kept), "{kept}");
     let status = std::fs::read_to_string(format!("/proc/{}/status", runner.pid())).expect("its memory");
     let peak =
         status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
     assert!(peak.is_some_and(|peak| peak < 64 << 10), "{peak:?} KiB");
+    // The file that the result names can be read and searched, with the line that says it was cut.
+    let cut = shell.text(read(&path, 2, 1)).await;
+    assert_eq!(cut, "     2\t[the rest is not kept]\n[lines 2-2 of 2]");
+    assert!(shell.text(search("rest is not", &path)).await.ends_with(".log:2: [the rest is not kept]\n"));
 }

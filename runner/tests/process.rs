@@ -21,7 +21,10 @@ async fn bash_runs_in_the_workspace_and_both_outputs_are_one_text() {
     assert_eq!((done.dropped_bytes, done.note), (0, None));
     let done = link.run(2, bash("kill -9 $$"), LIMITS).await.expect("an outcome");
     assert_eq!(done.status, Status::Signaled { signal: 9 });
-    let done = link.run(3, exec(&["no-such-program"], false, false), LIMITS).await.expect("an outcome");
+    // A real-time signal, which has no name.
+    let done = link.run(3, bash("kill -34 $$"), LIMITS).await.expect("an outcome");
+    assert_eq!(done.status, Status::Signaled { signal: 34 });
+    let done = link.run(4, exec(&["no-such-program"], false, false), LIMITS).await.expect("an outcome");
     assert_eq!(done.status, Status::Failed { reason: "no such program: no-such-program".to_owned() });
 }
 
@@ -73,6 +76,21 @@ async fn the_wall_clock_ends_the_group_even_if_it_ignores_sigterm() {
     assert_eq!(done.text, "begun\n");
     assert!(start.elapsed() < Duration::from_secs(300), "it waited for the sleep to end");
     let pid = runner.read("pid");
+    eventually("the end of the group", || !std::path::Path::new(&format!("/proc/{}", pid.trim())).exists());
+}
+
+#[tokio::test]
+async fn the_wall_clock_ends_the_group_even_if_its_leader_ends_first() {
+    let runner = Runner::start();
+    let (link, _) = runner.attach(1).await;
+    // The shell dies of SIGTERM at once; its child does not, and one in a session of its own is only told of.
+    let script = "(trap '' TERM; echo $BASHPID > deaf; exec sleep 600) & setsid sleep 601 & \
+                  until [ -s deaf ]; do sleep 0.01; done; echo begun; sleep 600";
+    let done = link.run(1, bash(script), limits(2_000, 0)).await.expect("an outcome");
+    assert_eq!((done.status, done.text.as_str()), (Status::TimedOut, "begun\n"));
+    let note = done.note.expect("a note");
+    assert!(note.starts_with("ended after 2000 ms; it left processes in the background"), "{note}");
+    let pid = runner.read("deaf");
     eventually("the end of the group", || !std::path::Path::new(&format!("/proc/{}", pid.trim())).exists());
 }
 

@@ -9,7 +9,7 @@ use axum::response::{Html, Redirect};
 use axum::routing::get;
 use common::{Requests, Runner};
 use protocol::edit::Edit;
-use protocol::runner::{Op, Status};
+use protocol::runner::{MAX_FILE, Op, Status};
 
 fn read(path: &str) -> Op {
     Op::ReadFile { path: path.to_owned(), from: 1, lines: 0 }
@@ -276,6 +276,25 @@ async fn a_pipe_in_place_of_rules_holds_up_no_walk() {
     assert_eq!(tools.text(list("", None, 0)).await, ".ignore\nsrc/\nsrc/main.rs\n");
 }
 
+/// A walk reads a line of rules of any length into the memory of PID 1.
+#[tokio::test]
+async fn rules_without_end_are_not_read() {
+    let runner = Runner::start();
+    runner.write("src/main.rs", "needle\n");
+    runner.write("deep/main.rs", "needle\n");
+    let long = |path: &str| {
+        let file = std::fs::File::create(runner.workspace().join(path)).expect("a file");
+        file.set_len(1 << 30).expect("a length");
+    };
+    long("deep/.gitignore");
+    let tools = Requests::of(&runner).await;
+    assert_eq!(tools.text(list("", None, 0)).await, "src/\nsrc/main.rs\n");
+    assert!(tools.text(search("needle", "deep", None)).await.contains("longer than 256 KiB"));
+    long(".ignore");
+    assert!(tools.text(list("src", None, 0)).await.contains("longer than 256 KiB"));
+    assert_eq!(tools.text(read("main.rs")).await, "failed: no such file: main.rs (list_files shows what is there)");
+}
+
 #[tokio::test]
 async fn listing_and_searching_honour_gitignore() {
     let runner = Runner::start();
@@ -292,11 +311,29 @@ async fn listing_and_searching_honour_gitignore() {
     assert_eq!(tools.text(list(".", None, 1)).await, ".gitignore\nbinary\nsrc/\n");
     assert_eq!(tools.text(list("src", Some("*.rs"), 0)).await, "src/deep/lib.rs\nsrc/main.rs\n");
     assert_eq!(tools.text(list("", Some("src/*.rs"), 0)).await, "src/main.rs\n");
+    for glob in ["*.rs", "src/*.rs"] {
+        assert_eq!(tools.text(list("src/main.rs", Some(glob), 0)).await, "src/main.rs\n", "{glob}");
+        let found = tools.text(search("needle", "src/main.rs", Some(glob))).await;
+        assert_eq!(found, "src/main.rs:2:     needle();\n", "{glob}");
+    }
     let found = tools.text(search("need.e", "", None)).await;
     assert_eq!(found, "src/deep/lib.rs:1: // a needle too\nsrc/main.rs:2:     needle();\n");
     assert_eq!(tools.text(search("needle", "src/main.rs", None)).await, "src/main.rs:2:     needle();\n");
     assert!(tools.text(search("needle", "", Some("*.toml"))).await.starts_with("[no match in 0 files"));
     assert!(tools.text(search("(", "", None)).await.contains("no regular expression"));
+}
+
+#[tokio::test]
+async fn a_search_says_that_it_did_not_read_a_file() {
+    let runner = Runner::start();
+    runner.write("a.txt", "needle\n");
+    let long = std::fs::File::create(runner.workspace().join("long.txt")).expect("a file");
+    long.set_len(MAX_FILE + 1).expect("a length");
+    let tools = Requests::of(&runner).await;
+    let unread = "1 files were not searched: they can't be read or are longer than 16 MiB";
+    assert_eq!(tools.text(search("needle", "", None)).await, format!("a.txt:1: needle\n[{unread}]\n"));
+    let none = format!("[no match in 1 files below .; {unread}; what .gitignore names is left out]");
+    assert_eq!(tools.text(search("nail", "", None)).await, none);
 }
 
 async fn site() -> String {

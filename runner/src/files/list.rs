@@ -1,14 +1,15 @@
-//! Listing of files, and the walk that listing and search share: `.gitignore` is respected, `.git` is left out, links are not followed.
+//! Listing of files, and where a listing or a search begins.
 
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
-use ignore::{Walk, WalkBuilder};
-use locate::{RULES, has_odd_rules, may_enter};
+use ignore::{DirEntry, Walk};
+use locate::LONGEST_RULES;
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
 
 use super::shown::show;
+use super::walker::walker;
 use super::{FileError, Scope};
 
 /// Entries that are shown.
@@ -28,19 +29,18 @@ pub fn walk(scope: &Scope<'_>, path: &str, depth: u32) -> Result<(PathBuf, Walk)
         return FileError::sentence(format!("{} leads out of the workspace", show(&relative)));
     };
     let inside = inside.to_owned();
-    // The walk reads the rules of the directories above as well.
-    if start.ancestors().take_while(|at| at.starts_with(scope.workspace.root())).any(|at| has_odd_rules(at, &RULES)) {
-        return FileError::sentence("a .gitignore or .ignore here is no regular file: delete it with bash first");
-    }
-    let mut builder = WalkBuilder::new(&start);
-    builder.hidden(false).require_git(false).git_global(false).git_exclude(false).follow_links(false);
+    let Some(mut builder) = walker(&start, scope.workspace.has_rules()) else {
+        return FileError::sentence(format!(
+            "a .gitignore or .ignore here is no regular file or longer than {} KiB: mend it with bash first",
+            LONGEST_RULES >> 10
+        ));
+    };
     builder.max_depth(if depth == 0 { None } else { usize::try_from(depth).ok() });
     builder.sort_by_file_name(std::ffi::OsStr::cmp);
-    builder.filter_entry(|entry| may_enter(entry, &RULES));
     Ok((inside, builder.build()))
 }
 
-/// A glob over paths below the start, or over names alone if it has no slash.
+/// A glob over paths below the start, or over names alone if it has no slash. Where the start is a file, over its path in the workspace.
 pub struct Filter {
     glob: Option<(GlobMatcher, bool)>,
 }
@@ -53,11 +53,13 @@ impl Filter {
         Ok(Self { glob: Some((matcher.compile_matcher(), text.contains('/'))) })
     }
 
-    pub fn accepts(&self, below: &Path) -> bool {
+    /// Whether it accepts an entry of the walk from `start`; both paths are relative to the workspace.
+    pub fn accepts(&self, entry: &DirEntry, start: &Path, inside: &Path) -> bool {
         match &self.glob {
             None => true,
-            Some((glob, true)) => glob.is_match(below),
-            Some((glob, false)) => below.file_name().is_some_and(|name| glob.is_match(name)),
+            Some((glob, true)) if entry.depth() == 0 => glob.is_match(inside),
+            Some((glob, true)) => glob.is_match(inside.strip_prefix(start).unwrap_or(inside)),
+            Some((glob, false)) => inside.file_name().is_some_and(|name| glob.is_match(name)),
         }
     }
 }
@@ -65,15 +67,14 @@ impl Filter {
 pub fn list_files(scope: &Scope<'_>, path: &str, glob: Option<&str>, depth: u32) -> Result<String, FileError> {
     let filter = Filter::new(glob)?;
     let (start, walk) = walk(scope, path, depth)?;
-    let root = scope.workspace.root().join(&start);
     let (mut out, mut shown, mut left) = (String::new(), 0_usize, 0_usize);
     for entry in walk.flatten() {
         if scope.stop.is_cancelled() {
             break;
         }
         let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
-        let below = entry.path().strip_prefix(&root).unwrap_or(entry.path());
-        if entry.depth() == 0 && is_dir || !filter.accepts(below) || (is_dir && glob.is_some()) {
+        let inside = entry.path().strip_prefix(scope.workspace.root()).unwrap_or(entry.path());
+        if entry.depth() == 0 && is_dir || !filter.accepts(&entry, &start, inside) || (is_dir && glob.is_some()) {
             continue;
         }
         if shown >= SHOWN || out.len() > scope.cap.saturating_sub(500) {
@@ -81,7 +82,6 @@ pub fn list_files(scope: &Scope<'_>, path: &str, glob: Option<&str>, depth: u32)
             continue;
         }
         shown += 1;
-        let inside = entry.path().strip_prefix(scope.workspace.root()).unwrap_or(entry.path());
         out.push_str(&inside.to_string_lossy());
         out.push_str(if is_dir { "/\n" } else { "\n" });
     }

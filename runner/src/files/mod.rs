@@ -13,6 +13,7 @@ mod search;
 mod several;
 mod shown;
 mod suggest;
+mod walker;
 mod write;
 
 use std::path::Path;
@@ -29,9 +30,6 @@ use crate::pressure;
 use crate::written::Written;
 
 pub use self::path::Workspace;
-
-/// Longest file that is read or edited, in bytes.
-const MAX_FILE: u64 = 16 << 20;
 
 /// Why a file operation failed.
 #[derive(Debug, thiserror::Error)]

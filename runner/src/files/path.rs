@@ -18,6 +18,8 @@ use super::{FileError, suggest};
 pub struct Workspace {
     root: PathBuf,
     fd: OwnedFd,
+    /// Whether a walk leaves out what files of rules match.
+    rules: bool,
 }
 
 impl Workspace {
@@ -26,19 +28,23 @@ impl Workspace {
     pub fn open(root: &Path) -> io::Result<Self> {
         let root = root.canonicalize()?;
         let fd = nix::fcntl::open(&root, OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())?;
-        Ok(Self { root, fd })
+        Ok(Self { root, fd, rules: true })
     }
 
-    /// A root that is no link itself; the directories above it must not be movable by the sandbox.
+    /// A root that is no link itself and in which no files of rules apply; the directories above it must not be movable by the sandbox.
     ///
     /// # Errors
     /// If there is no such directory.
     pub fn unlinked(root: &Path) -> io::Result<Self> {
-        Ok(Self { root: root.to_owned(), fd: crate::log::opened(root)? })
+        Ok(Self { root: root.to_owned(), fd: crate::log::opened(root)?, rules: false })
     }
 
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    pub fn has_rules(&self) -> bool {
+        self.rules
     }
 
     /// `path` relative to the workspace, without `.` and `..`; empty for the workspace itself.
@@ -134,7 +140,7 @@ impl Workspace {
     pub fn explain(&self, relative: &Path, error: io::Error) -> FileError {
         let shown = show(relative);
         match Errno::from_raw(error.raw_os_error().unwrap_or(0)) {
-            Errno::ENOENT => FileError::Sentence(suggest::missing(self.root(), relative)),
+            Errno::ENOENT => FileError::Sentence(suggest::missing(self.root(), relative, self.rules)),
             Errno::EXDEV | Errno::ELOOP => FileError::Sentence(format!(
                 "{shown} leads through a symbolic link that is absolute or leaves the workspace; links are not followed out of it"
             )),

@@ -7,11 +7,11 @@ use std::path::Path;
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
 use protocol::picture;
-use protocol::runner::Picture;
+use protocol::runner::{MAX_FILE, Picture};
 use ring::digest::{SHA256, digest};
 
 use super::shown::show;
-use super::{FileError, FileResult, MAX_FILE, Scope};
+use super::{FileError, FileResult, Scope};
 
 /// Lines shown unless the caller says how many.
 const LINES: u64 = 2000;

@@ -6,10 +6,11 @@ use std::path::Path;
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
+use protocol::runner::MAX_FILE;
 
 use super::list::{Filter, walk};
 use super::shown::show;
-use super::{FileError, MAX_FILE, Scope};
+use super::{FileError, Scope};
 
 /// Matching lines that are shown.
 const SHOWN: usize = 500;
@@ -22,6 +23,7 @@ struct SearchOutput {
     shown: usize,
     left: usize,
     files: usize,
+    unread: usize,
 }
 
 /// Collects the matches of one file.
@@ -59,24 +61,30 @@ pub fn search(scope: &Scope<'_>, pattern: &str, path: &str, glob: Option<&str>) 
     let matcher = matcher(pattern)?;
     let filter = Filter::new(glob)?;
     let (start, walk) = walk(scope, path, 0)?;
-    let root = scope.workspace.root().join(&start);
     let mut searcher = SearcherBuilder::new().binary_detection(BinaryDetection::quit(0)).line_number(true).build();
-    let mut found = SearchOutput { out: String::new(), cap: scope.cap, shown: 0, left: 0, files: 0 };
+    let mut found = SearchOutput { out: String::new(), cap: scope.cap, shown: 0, left: 0, files: 0, unread: 0 };
     for entry in walk.flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file())) {
         if scope.stop.is_cancelled() {
             break;
         }
-        let below = entry.path().strip_prefix(&root).unwrap_or(entry.path());
-        let named = if entry.depth() == 0 { entry.path() } else { below };
         let inside = entry.path().strip_prefix(scope.workspace.root()).unwrap_or(entry.path());
-        if filter.accepts(named) {
-            found.files += 1;
-            search_file(scope, &mut searcher, &matcher, inside, &mut found);
+        if filter.accepts(&entry, &start, inside) {
+            match search_file(scope, &mut searcher, &matcher, inside, &mut found) {
+                true => found.files += 1,
+                false => found.unread += 1,
+            }
         }
     }
-    let SearchOutput { mut out, shown, left, files, .. } = found;
+    let SearchOutput { mut out, shown, left, files, unread, .. } = found;
+    let most = MAX_FILE >> 20;
+    let unread = (unread > 0)
+        .then(|| format!("{unread} files were not searched: they can't be read or are longer than {most} MiB"));
     if shown == 0 {
-        return Ok(format!("[no match in {files} files below {}; what .gitignore names is left out]", show(&start)));
+        let (start, unread) = (show(&start), unread.map_or(String::new(), |unread| format!("; {unread}")));
+        return Ok(format!("[no match in {files} files below {start}{unread}; what .gitignore names is left out]"));
+    }
+    if let Some(unread) = unread {
+        out.push_str(&format!("[{unread}]\n"));
     }
     if left > 0 {
         out.push_str(&format!("[{left} more matching lines; search a narrower path, glob or pattern]"));
@@ -84,17 +92,16 @@ pub fn search(scope: &Scope<'_>, pattern: &str, path: &str, glob: Option<&str>) 
     Ok(out)
 }
 
-/// A file that can't be read (gone meanwhile, no permission, too long) has no matches.
+/// Whether the file could be searched: not if it is gone meanwhile, may not be read or is too long.
 fn search_file(
     scope: &Scope<'_>,
     searcher: &mut Searcher,
     matcher: &RegexMatcher,
     inside: &Path,
     found: &mut SearchOutput,
-) {
-    let Ok(file) = scope.workspace.open_file(inside) else { return };
-    if file.metadata().is_ok_and(|meta| meta.len() <= MAX_FILE) {
-        let path = show(inside);
-        let _ = searcher.search_file(matcher, &file, InFile { path: &path, found });
-    }
+) -> bool {
+    let Ok(file) = scope.workspace.open_file(inside) else { return false };
+    let path = show(inside);
+    file.metadata().is_ok_and(|meta| meta.len() <= MAX_FILE)
+        && searcher.search_file(matcher, &file, InFile { path: &path, found }).is_ok()
 }

@@ -2,34 +2,27 @@
 
 use std::path::Path;
 
-use ignore::WalkBuilder;
-use locate::{RULES, has_odd_rules, may_enter};
-
 use super::shown::show;
+use super::walker::walker;
 
 /// Entries looked at before giving up.
 const LOOKED_AT: usize = 20_000;
 const SUGGESTED: usize = 3;
 
-/// A sentence for a path that does not exist.
-pub fn missing(root: &Path, relative: &Path) -> String {
+/// A sentence for a path that does not exist; with `rules` nothing is suggested that files of rules match.
+pub fn missing(root: &Path, relative: &Path, rules: bool) -> String {
     let said = format!("no such file: {}", show(relative));
-    match similar(root, relative).as_slice() {
+    match similar(root, relative, rules).as_slice() {
         [] => format!("{said} (list_files shows what is there)"),
         found => format!("{said}; did you mean {}?", found.join(" or ")),
     }
 }
 
 /// Paths with the same name elsewhere, or with a name that is nearly the same, best first.
-fn similar(root: &Path, relative: &Path) -> Vec<String> {
+fn similar(root: &Path, relative: &Path, rules: bool) -> Vec<String> {
     let Some(name) = relative.file_name().map(|name| name.to_string_lossy().to_lowercase()) else { return Vec::new() };
-    if has_odd_rules(root, &RULES) {
-        return Vec::new();
-    }
+    let Some(builder) = walker(root, rules) else { return Vec::new() };
     let wanted = show(relative).to_lowercase();
-    let mut builder = WalkBuilder::new(root);
-    builder.hidden(false).require_git(false).git_global(false).git_exclude(false).follow_links(false);
-    builder.filter_entry(|entry| may_enter(entry, &RULES));
     let mut found: Vec<(usize, String)> = Vec::new();
     for entry in builder.build().flatten().take(LOOKED_AT).filter(|entry| entry.depth() > 0) {
         let other = entry.file_name().to_string_lossy().to_lowercase();
@@ -78,9 +71,10 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::create_dir_all(dir.path().join("src/deep")).expect("directories");
         std::fs::write(dir.path().join("src/deep/parser.rs"), "").expect("a file");
-        let said = missing(dir.path(), Path::new("src/parser.rs"));
+        let said = missing(dir.path(), Path::new("src/parser.rs"), true);
         assert_eq!(said, "no such file: src/parser.rs; did you mean src/deep/parser.rs?");
-        assert!(missing(dir.path(), Path::new("src/deep/praser.rs")).contains("did you mean src/deep/parser.rs?"));
-        assert!(missing(dir.path(), Path::new("zebra.toml")).contains("list_files"));
+        let misspelt = missing(dir.path(), Path::new("src/deep/praser.rs"), true);
+        assert!(misspelt.contains("did you mean src/deep/parser.rs?"), "{misspelt}");
+        assert!(missing(dir.path(), Path::new("zebra.toml"), true).contains("list_files"));
     }
 }
