@@ -1,8 +1,10 @@
 //! Puts definitions of an answer into the file that was shown.
 //!
-//! Owns: which definition of the file each of them replaces, new definitions, and indentation. New fields of a class: `fields.rs`; what stands
-//! outside of definitions: `loose.rs`. Nothing is placed without certainty. Tests: `part_tests.rs`.
+//! Owns: which definition of the file each of them replaces, new definitions, and indentation. New fields of a class: `fields.rs`; several
+//! names in one definition: `bindings.rs`; what stands outside of definitions: `loose.rs`. Nothing is placed without certainty. Tests:
+//! `part_tests.rs`.
 
+mod bindings;
 mod fields;
 mod lists;
 mod loose;
@@ -75,9 +77,9 @@ pub(super) fn placed(file: &str, block: &str, seen: &DefinitionHeads) -> Option<
     let text = lines.iter().map(|line| (*line).to_owned()).collect();
     let mut target = Target { text, given: &given, pieces: &pieces, seen, spots: Vec::new(), left: MOST };
     // New definitions stand beside those that the file has.
-    let names: BTreeSet<&str> = known.iter().map(|one| one.name.as_str()).collect();
+    let names: BTreeSet<&str> = known.iter().flat_map(Definition::names).collect();
     let (old, new): (Vec<&Definition>, Vec<&Definition>) =
-        outer.iter().copied().partition(|piece| names.contains(piece.name.as_str()));
+        outer.iter().copied().partition(|piece| piece.names().any(|name| names.contains(name)));
     for piece in old.into_iter().chain(new) {
         target.place(piece, None)?;
     }
@@ -167,6 +169,10 @@ impl Target<'_> {
         self.left = self.left.checked_sub(1)?;
         let lines: Vec<&str> = self.text.iter().map(String::as_str).collect();
         let known = all(&lines);
+        let overlaps = bindings::overlaps(piece, &known);
+        if container.is_none() && !overlaps.is_empty() {
+            return self.rebind(piece, &overlaps);
+        }
         let outer: Vec<&Definition> =
             known.iter().filter(|one| one.holds && container.is_some_and(|name| one.name == name)).collect();
         let is_inside = |one: &Definition| outer.is_empty() || outer.iter().any(|it| is_within(one, it));

@@ -408,3 +408,28 @@ fn what_stands_between_and_above_definitions_is_not_lost() {
     let example = "def f():\n    return 2\n\nfrom module import f\nprint(f())\n";
     assert_eq!(put(python, example).unwrap(), python.replace('1', "2"), "the file does not import itself");
 }
+
+#[test]
+fn a_pattern_of_several_names_is_completed_or_replaced_and_no_name_is_bound_twice() {
+    let file = "const config = load();\nconst { A, B } = process.env;\n\nfunction f() {\n  return A;\n}\n";
+    let block = |first: &str| format!("{first}\n\nfunction f() {{\n  return C;\n}}\n");
+    let after =
+        |first: &str| Some(file.replace("const { A, B } = process.env;", first).replace("return A", "return C"));
+    for (given, expected) in [
+        ("const { A, B, C = 1 } = process.env;", "const { A, B, C = 1 } = process.env;"),
+        ("const {\n  A,\n  B: B,\n  C,\n} = config;", "const {\n  A,\n  B: B,\n  C,\n} = config;"),
+        ("const { B, C } = process.env;", "const { A, B, C } = process.env;"),
+        ("const { A } = process.env;", "const { A, B } = process.env;"),
+        ("const { C } = config;", "const { A, B } = process.env;\n\nconst { C } = config;"),
+    ] {
+        assert_eq!(put(file, &block(given)), after(expected), "{given}");
+    }
+    for given in ["const { B, C } = config;", "const { A = 2 } = process.env;", "const A = 1;"] {
+        assert_eq!(put(file, &block(given)), None, "{given}");
+    }
+    let more = "const { A, B, C } = process.env;";
+    assert_eq!(placed(file, &block(more), &DefinitionHeads::of(file, &[(4, 6)])), after(more), "it was not shown");
+    let new = "let [x, y] = [1, 2];\n\nfunction f() {\n  return x;\n}\n";
+    assert_eq!(put("function f() {\n  return 1;\n}\n", new).unwrap(), new);
+    assert_eq!(put(new, &new.replace("[x, y]", "[x, y = 3]")).unwrap(), new.replace("[x, y]", "[x, y = 3]"));
+}
