@@ -280,6 +280,10 @@ mod tests {
         assert_eq!(seen(python), [("usage".into(), 0, 0, 4), ("b".into(), 6, 6, 8)]);
         let rust = "pub fn f<T>(x: T) -> u8\nwhere\n    T: Into<u8>,\n{\n    x.into()\n}\n\nstatic MAX: u8 = 1;\n";
         assert_eq!(seen(rust), [("f".into(), 0, 0, 6), ("MAX".into(), 7, 7, 8)]);
+        let raw = "const HELP: &str = r#\"\nfn no() {\n}\n\"#;\n\nfn b() {}\n";
+        assert_eq!(seen(raw), [("HELP".into(), 0, 0, 4), ("b".into(), 5, 5, 6)]);
+        let going_on = "fn a() -> &'static str {\n    \"x \\\n}\n\"\n}\n\nfn b() {}\n";
+        assert_eq!(seen(going_on), [("a".into(), 0, 0, 5), ("b".into(), 6, 6, 7)]);
     }
 
     #[test]
