@@ -13,36 +13,81 @@ pub(super) enum Piece<'a> {
         info: &'a str,
         /// Its lines, including their ends.
         text: String,
-        /// False if the answer ended before the block did.
+        /// False if the answer ended before the block did, or it ends in the middle of Markdown.
         closed: bool,
     },
 }
 
 pub(super) fn pieces(answer: &str) -> Vec<Piece<'_>> {
-    let mut out = Vec::new();
-    let mut lines = answer.lines();
-    while let Some(line) = lines.next() {
+    let lines: Vec<&str> = answer.lines().collect();
+    let (mut out, mut at, mut before) = (Vec::new(), 0, "");
+    // A block of Markdown without an end is looked for through the whole answer, and so only once.
+    let mut may_nest = true;
+    while at < lines.len() {
+        let line = lines[at];
+        at += 1;
         let Some((mark, info)) = fence(line) else {
             out.push(Piece::Line(line));
+            before = if line.trim().is_empty() { before } else { line };
             continue;
         };
         // A block within a list is indented with its fence; a fence that stands deeper belongs to the block's text.
-        let deep = line.len() - line.trim_start().len();
-        let (mut text, mut closed) = (String::new(), false);
-        for inner in lines.by_ref() {
-            let own = inner.len() - inner.trim_start().len();
-            let ends =
-                own <= deep + 3 && fence(inner).is_some_and(|(end, info)| end.starts_with(mark) && info.is_empty());
-            if ends {
-                closed = true;
-                break;
-            }
-            text.push_str(inner.get(deep.min(own)..).unwrap_or(inner));
+        let deep = depth(line);
+        let is_markdown = may_nest && is_markdown(info, before);
+        let (end, closed) = end(&lines[at..], mark, deep, is_markdown);
+        may_nest &= closed || !is_markdown;
+        let behind = end.map_or(lines.len(), |end| at + end);
+        let mut text = String::new();
+        for inner in &lines[at..behind] {
+            text.push_str(inner.get(deep.min(depth(inner))..).unwrap_or(inner));
             text.push('\n');
         }
         out.push(Piece::Block { info, text, closed });
+        (at, before) = (behind + 1, "");
     }
     out
+}
+
+/// How many columns a line is indented.
+fn depth(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// Which of the lines ends the block that this fence began, and whether the block is whole. In Markdown a fence with a language begins a
+/// block within it; where the fences do not add up, the first that may end it does, and the block is not whole.
+fn end(lines: &[&str], mark: &str, deep: usize, is_markdown: bool) -> (Option<usize>, bool) {
+    let as_long = move |line: &str| fence(line).is_some_and(|(end, _)| end.starts_with(mark));
+    let near = || lines.iter().enumerate().filter(move |(_, line)| depth(line) <= deep + 3 && as_long(line));
+    let fences = || near().filter_map(|(at, line)| Some((at, fence(line)?)));
+    let first = fences().find(|(_, (_, info))| info.is_empty()).map(|(at, _)| at);
+    if !is_markdown {
+        return (first, first.is_some());
+    }
+    let mut inner: Option<&str> = None;
+    for (at, (end, info)) in fences() {
+        match inner {
+            None if info.is_empty() => return (Some(at), true),
+            // Code within a line is no fence.
+            None => inner = (!info.contains('`')).then_some(end),
+            Some(open) if info.is_empty() && end.starts_with(open) => inner = None,
+            Some(_) => {}
+        }
+    }
+    (first, false)
+}
+
+/// Whether a block is about a file of Markdown, by what stands beside its fence, or in the line above one that says nothing.
+fn is_markdown(info: &str, before: &str) -> bool {
+    let is_path = |word: &str| {
+        let path = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        path.ends_with(".md") || path.ends_with(".markdown")
+    };
+    let language = info.split_whitespace().next().unwrap_or_default().to_lowercase();
+    match language.as_str() {
+        "md" | "markdown" => true,
+        "" => before.split_whitespace().any(is_path),
+        _ => info.split_whitespace().any(is_path),
+    }
 }
 
 /// A block that may be a file, with the text that may say of which.
@@ -104,5 +149,21 @@ mod tests {
         assert_eq!(texts(answer, true), ["x = 1\n"]);
         assert_eq!(texts(answer, false), ["x = 1\n", "y = 1\n"]);
         assert_eq!(texts("```python\nx = 1\n\nb.py\n```python\ny = 1\n", false), [""; 0]);
+    }
+
+    #[test]
+    fn a_block_of_markdown_holds_blocks_that_say_their_language() {
+        let texts = |answer: &str| blocks(answer, false).into_iter().map(|block| block.text).collect::<Vec<_>>();
+        let inner = "# A\n\n```bash\nls\n```\n\n```js\nx;\n```\n\n`` ``` `` ends it.\n";
+        let python = "\na.py\n```python\nx = 1\n```\n";
+        for head in ["README.md\n```markdown", "```md README.md", "**docs/a.md**:\n\n```", "```README.md"] {
+            assert_eq!(texts(&format!("{head}\n{inner}```\n{python}")), [inner, "x = 1\n"], "{head}");
+        }
+        let longer = "# A\n```\nls\n```\n````bash\nls\n````\n";
+        assert_eq!(texts(&format!("README.md\n````md\n{longer}````\n{python}")), [longer, "x = 1\n"]);
+        let ordinary = "As README.md says:\n```\nls\n```\n\nREADME.md\n```md\n# A\n```\n";
+        assert_eq!(texts(&format!("{ordinary}{python}")), ["ls\n", "# A\n", "x = 1\n"]);
+        let unended = "README.md\n```md\n# A\n```bash\nls\n```\n";
+        assert_eq!(texts(&format!("{unended}{python}")), ["x = 1\n"], "half a file is none");
     }
 }

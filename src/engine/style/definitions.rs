@@ -2,16 +2,19 @@
 //!
 //! Owns: the forms in which definitions begin in common languages, and how far they extend, by indentation. It is not a parser: it places a
 //! model's output into a file that was shown to it, in the host's process, in time linear in the text. Which lines are inside a string over
-//! several lines: `texts.rs`.
+//! several lines: `texts.rs`. Destructuring patterns: `patterns.rs`.
 
+mod patterns;
 mod texts;
 
 use std::collections::BTreeSet;
+use std::iter;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
+pub(super) use patterns::read as destructured;
 pub(super) use texts::texts;
 
 /// The most lines that a method's arguments take.
@@ -21,12 +24,20 @@ const ARGUMENTS: usize = 30;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Definition {
     pub name: String,
+    /// Further names that it binds, if it is a destructuring pattern.
+    pub others: Vec<String>,
     /// Whether it contains other definitions.
     pub holds: bool,
     pub lead: usize,
     pub first: usize,
     pub end: usize,
     pub indent: usize,
+}
+
+impl Definition {
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        iter::once(&self.name).chain(&self.others).map(String::as_str)
+    }
 }
 
 static HEAD: LazyLock<Regex> = LazyLock::new(|| {
@@ -146,10 +157,17 @@ pub(super) fn bare_methods(lines: &[&str]) -> Vec<(String, Range<usize>)> {
 pub(super) fn all(lines: &[&str]) -> Vec<Definition> {
     let texts = texts(lines);
     let found = lines.iter().enumerate().filter(|(at, _)| !texts[*at]).filter_map(|(at, line)| {
-        let (name, holds) = named_at(lines, at).or_else(|| Some((assigned(line)?.to_owned(), false)))?;
+        let one = named_at(lines, at).or_else(|| Some((assigned(line)?.to_owned(), false)));
+        let ((name, holds), others) = match one {
+            Some(one) => (one, Vec::new()),
+            None => {
+                let mut names = bound(lines, &texts, at)?.into_iter();
+                ((names.next()?, false), names.collect())
+            }
+        };
         let indent = indent(line)?;
         let end = end(lines, &texts, at, indent);
-        Some(Definition { name, holds, lead: lead(lines, at, indent), first: at, end, indent })
+        Some(Definition { name, others, holds, lead: lead(lines, at, indent), first: at, end, indent })
     });
     let mut all: Vec<Definition> = found.collect();
     // An object may contain functions.
@@ -161,10 +179,17 @@ pub(super) fn all(lines: &[&str]) -> Vec<Definition> {
     all
 }
 
+/// The names that the destructuring pattern in this line binds.
+fn bound(lines: &[&str], texts: &[bool], at: usize) -> Option<Vec<String>> {
+    let pattern = patterns::begins(lines[at]).then(|| destructured(&lines[at..end(lines, texts, at, 0)]))??;
+    Some(pattern.names)
+}
+
 /// Names that a text defines at its top level.
 pub(super) fn top_level(text: &str) -> BTreeSet<String> {
     let lines: Vec<&str> = text.lines().collect();
-    all(&lines).into_iter().filter(|one| one.indent == 0).map(|one| one.name).collect()
+    let outer = all(&lines).into_iter().filter(|one| one.indent == 0);
+    outer.flat_map(|one| iter::once(one.name).chain(one.others)).collect()
 }
 
 fn lead(lines: &[&str], at: usize, own: usize) -> usize {
@@ -255,6 +280,10 @@ mod tests {
         assert_eq!(seen(python), [("usage".into(), 0, 0, 4), ("b".into(), 6, 6, 8)]);
         let rust = "pub fn f<T>(x: T) -> u8\nwhere\n    T: Into<u8>,\n{\n    x.into()\n}\n\nstatic MAX: u8 = 1;\n";
         assert_eq!(seen(rust), [("f".into(), 0, 0, 6), ("MAX".into(), 7, 7, 8)]);
+        let raw = "const HELP: &str = r#\"\nfn no() {\n}\n\"#;\n\nfn b() {}\n";
+        assert_eq!(seen(raw), [("HELP".into(), 0, 0, 4), ("b".into(), 5, 5, 6)]);
+        let going_on = "fn a() -> &'static str {\n    \"x \\\n}\n\"\n}\n\nfn b() {}\n";
+        assert_eq!(seen(going_on), [("a".into(), 0, 0, 5), ("b".into(), 6, 6, 7)]);
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! Puts definitions of an answer into the file that was shown.
 //!
-//! Owns: which definition of the file each of them replaces, new definitions, and indentation. New fields of a class: `fields.rs`; what stands
-//! outside of definitions: `loose.rs`. Nothing is placed without certainty. Tests: `part_tests.rs`.
+//! Owns: which definition of the file each of them replaces, new definitions, and indentation. New fields of a class: `fields.rs`; several
+//! names in one definition: `bindings.rs`; an example behind the definitions: `examples.rs`; what stands outside of definitions:
+//! `loose.rs`. Nothing is placed without certainty. Tests: `part_tests.rs`.
 
+mod bindings;
+mod examples;
 mod fields;
 mod lists;
 mod loose;
@@ -73,11 +76,13 @@ pub(super) fn placed(file: &str, block: &str, seen: &DefinitionHeads) -> Option<
         return None;
     }
     let text = lines.iter().map(|line| (*line).to_owned()).collect();
-    let mut target = Target { text, given: &given, pieces: &pieces, seen, spots: Vec::new(), left: MOST };
+    let names: BTreeSet<&str> = known.iter().flat_map(Definition::names).collect();
+    let own = pieces.iter().flat_map(Definition::names);
+    let example = examples::begin(&given, &own.chain(names.iter().copied()).collect());
+    let mut target = Target { text, given: &given, pieces: &pieces, example, seen, spots: Vec::new(), left: MOST };
     // New definitions stand beside those that the file has.
-    let names: BTreeSet<&str> = known.iter().map(|one| one.name.as_str()).collect();
     let (old, new): (Vec<&Definition>, Vec<&Definition>) =
-        outer.iter().copied().partition(|piece| names.contains(piece.name.as_str()));
+        outer.iter().copied().partition(|piece| piece.names().any(|name| names.contains(name)));
     for piece in old.into_iter().chain(new) {
         target.place(piece, None)?;
     }
@@ -154,6 +159,8 @@ struct Target<'a> {
     given: &'a [&'a str],
     /// All definitions of the block.
     pieces: &'a [Definition],
+    /// The line of the block at which an example of use begins.
+    example: usize,
     seen: &'a DefinitionHeads,
     /// Where definitions of the block were placed: new ones stand beside them.
     spots: Vec<Spot>,
@@ -167,6 +174,10 @@ impl Target<'_> {
         self.left = self.left.checked_sub(1)?;
         let lines: Vec<&str> = self.text.iter().map(String::as_str).collect();
         let known = all(&lines);
+        let overlaps = bindings::overlaps(piece, &known);
+        if container.is_none() && !overlaps.is_empty() {
+            return self.rebind(piece, &overlaps);
+        }
         let outer: Vec<&Definition> =
             known.iter().filter(|one| one.holds && container.is_some_and(|name| one.name == name)).collect();
         let is_inside = |one: &Definition| outer.is_empty() || outer.iter().any(|it| is_within(one, it));
@@ -312,13 +323,23 @@ impl Target<'_> {
     fn is_example(&self, piece: &Definition) -> bool {
         let is_plain = piece.name.contains(char::is_lowercase) && !exports(&piece.name);
         let stays = |one: &&Definition| !self.is_variable(one) || !one.name.contains(char::is_lowercase);
-        let others = || self.pieces.iter().filter(stays);
-        self.is_variable(piece) && is_plain && !others().any(|one| self.takes(one, &piece.name))
+        let takes = |one: &Definition| self.takes(one, &piece.name);
+        let is_printed = || {
+            let mut before = self.pieces.iter().take_while(|one| one.first < self.example);
+            piece.first >= self.example && !before.any(takes) && !self.is_exported(&piece.name)
+        };
+        is_plain && (self.is_variable(piece) && !self.pieces.iter().filter(stays).any(takes) || is_printed())
+    }
+
+    /// Whether a line before the example and outside of definitions names it.
+    fn is_exported(&self, name: &str) -> bool {
+        let is_loose = |at: usize| !self.pieces.iter().any(|one| (one.first..one.end).contains(&at));
+        (0..self.example).any(|at| is_loose(at) && examples::says(self.given[at], name))
     }
 
     /// Whether this definition uses a name from outside: neither an argument of its own nor assigned in it.
     fn takes(&self, one: &Definition, name: &str) -> bool {
-        let says = |line: &str| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
+        let says = |line: &str| examples::says(line, name);
         let assigns = |line: &str| {
             let head = line.split_once('=').map(|(head, _)| head.split(':').next().unwrap_or_default());
             head.is_some_and(|head| head.split_whitespace().last() == Some(name))

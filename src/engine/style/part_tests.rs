@@ -408,3 +408,64 @@ fn what_stands_between_and_above_definitions_is_not_lost() {
     let example = "def f():\n    return 2\n\nfrom module import f\nprint(f())\n";
     assert_eq!(put(python, example).unwrap(), python.replace('1', "2"), "the file does not import itself");
 }
+
+#[test]
+fn a_pattern_of_several_names_is_completed_or_replaced_and_no_name_is_bound_twice() {
+    let file = "const config = load();\nconst { A, B } = process.env;\n\nfunction f() {\n  return A;\n}\n";
+    let block = |first: &str| format!("{first}\n\nfunction f() {{\n  return C;\n}}\n");
+    let after =
+        |first: &str| Some(file.replace("const { A, B } = process.env;", first).replace("return A", "return C"));
+    for (given, expected) in [
+        ("const { A, B, C = 1 } = process.env;", "const { A, B, C = 1 } = process.env;"),
+        ("const {\n  A,\n  B: B,\n  C,\n} = config;", "const {\n  A,\n  B: B,\n  C,\n} = config;"),
+        ("const { B, C } = process.env;", "const { A, B, C } = process.env;"),
+        ("const { A } = process.env;", "const { A, B } = process.env;"),
+        ("const { C } = config;", "const { A, B } = process.env;\n\nconst { C } = config;"),
+    ] {
+        assert_eq!(put(file, &block(given)), after(expected), "{given}");
+    }
+    for given in ["const { B, C } = config;", "const { A = 2 } = process.env;", "const A = 1;"] {
+        assert_eq!(put(file, &block(given)), None, "{given}");
+    }
+    let more = "const { A, B, C } = process.env;";
+    assert_eq!(placed(file, &block(more), &DefinitionHeads::of(file, &[(4, 6)])), after(more), "it was not shown");
+    let new = "let [x, y] = [1, 2];\n\nfunction f() {\n  return x;\n}\n";
+    assert_eq!(put("function f() {\n  return 1;\n}\n", new).unwrap(), new);
+    assert_eq!(put(new, &new.replace("[x, y]", "[x, y = 3]")).unwrap(), new.replace("[x, y]", "[x, y = 3]"));
+}
+
+#[test]
+fn what_an_example_behind_the_definitions_assigns_and_prints_is_not_written() {
+    let script = "function f(x) {\n  return x;\n}\n\nfunction g() {\n  return 1;\n}\n";
+    let block = "function f(x) {\n  return x + 1;\n}\n\n";
+    let wanted = Some(script.replace("return x;", "return x + 1;"));
+    for example in [
+        "const out = f(1);\nconsole.log(out);\n",
+        "// Try it.\nconst first = await f(1);\nconst out = g(first);\n\nconsole.log(`is ${out}`); // 2\n",
+    ] {
+        assert_eq!(put(script, &format!("{block}{example}")), wanted, "{example}");
+    }
+    let rust = "fn add(a: u8, b: u8) -> u8 {\n    a - b\n}\n\nfn sub() {}\n";
+    let added = rust.replace("a - b", "a + b");
+    let (block, _) = added.split_once("\nfn sub").unwrap();
+    let example = "let sum = add(1, 2);\nprintln!(\"{sum}\");\nassert_eq!(sum, 3);\n";
+    assert_eq!(put(rust, &format!("{block}\n{example}")).as_ref(), Some(&added));
+    let python = "def add(a, b):\n    result = a - b\n    return result\n\n\ndef sub():\n    pass\n";
+    let block = "def add(a, b):\n    result = a + b\n    return result\n\n\nresult = add(1, 2)\nprint(result)\n";
+    assert_eq!(put(python, block).unwrap(), python.replace("a - b", "a + b"));
+}
+
+#[test]
+fn a_constant_that_is_used_or_exported_or_not_printed_is_no_example() {
+    let script = "function f(x) {\n  return x;\n}\n\nfunction g() {\n  return 1;\n}\n";
+    for (given, name) in [
+        ("function f(x) {\n  return x + size;\n}\n\nconst size = g();\nconsole.log(size);\n", "size"),
+        ("function f(x) {\n  return 2;\n}\n\nexport { out };\n\nconst out = f(1);\nconsole.log(out);\n", "out"),
+        ("function f(x) {\n  return 2;\n}\n\nconst out = f(1);\n", "out"),
+        ("function f(x) {\n  return 2;\n}\n\nconst out = other(1);\nconsole.log(out);\n", "out"),
+        ("function f(x) {\n  return 2;\n}\n\nconst OUT = f(1);\nconsole.log(OUT);\n", "OUT"),
+    ] {
+        let out = put(script, given).unwrap();
+        assert!(out.contains(&format!("const {name} = ")), "{out}");
+    }
+}

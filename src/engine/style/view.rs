@@ -138,7 +138,7 @@ fn meant<'a>(
     };
     let bodies: Vec<BTreeSet<&str>> = leaves.iter().map(body).collect();
     let is_rare = |name: &str| bodies.iter().filter(|body| body.contains(name)).count() <= FEW;
-    let own = |one: &Definition| code.all.contains(one.name.trim_start_matches('#'));
+    let own = |one: &Definition| one.names().any(|name| code.all.contains(name.trim_start_matches('#')));
     let any = leaves.iter().any(|one| own(one));
     // If something is named itself, arguments of calls are ignored.
     let known = if any { &code.alone } else { &code.all };

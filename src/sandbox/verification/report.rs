@@ -1,13 +1,15 @@
 //! Names of the tests that ran, from the reports of test programs.
 //!
 //! Owns the parsing of programs' lines (unittest with `-v`, pytest with `-v` or `-rA`, `cargo test`, `go test -v`, TAP, the tick marks of
-//! Node's runner, Vitest, Jest, mocha and similar), and which parts of them name a test: no duration, and nothing that is reported only
-//! while something fails. The output is untrusted: it only shows that a name is missing, never that a test passed. Skipped tests do not
-//! count as run. Tests: below.
+//! Node's runner, Vitest, Jest, mocha and similar, Playwright's list), and which parts of them name a test: no duration, running number or
+//! line, and nothing that is reported only while something fails. The output is untrusted: it only shows that a name is missing, never that
+//! a test passed. Skipped tests do not count as run. Tests: below.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use protocol::runner::{Outcome, Status};
+use regex::Regex;
 
 use crate::sandbox::test_names::is_script;
 
@@ -15,6 +17,12 @@ use crate::sandbox::test_names::is_script;
 const NAMES: usize = 50_000;
 /// The most characters of a name.
 const LONGEST: usize = 300;
+
+/// A line of Playwright's list: the project and the file, and the titles.
+static PLAYWRIGHT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^\s*[✓✘]\s+\d+ ((?:\[[^\]]*\] › )?\S.*?):\d+:\d+( › .+?)(?: \(retry #\d+\))? \([\d.]+(?:ms|s|m|h)\)$")
+        .expect("a literal")
+});
 
 /// The tests that ran according to a run; none when it was ended or its output cut, because then a missing name means nothing.
 pub fn ran(outcome: &Outcome) -> Option<BTreeSet<String>> {
@@ -38,7 +46,7 @@ fn stands_for_an_error(name: &str) -> bool {
 /// The test whose result this line reports, without what differs between two runs of the same test.
 fn name(line: &str) -> Option<String> {
     let line = line.trim_end();
-    let found = unittest(line).map(str::to_owned).or_else(|| cargo(line)).or_else(|| {
+    let found = unittest(line).map(str::to_owned).or_else(|| cargo(line)).or_else(|| playwright(line)).or_else(|| {
         pytest(line).or_else(|| go(line)).or_else(|| tap(line)).or_else(|| marked(line)).map(str::to_owned)
     })?;
     (!found.is_empty()).then(|| found.chars().filter(|c| !c.is_control()).take(LONGEST).collect())
@@ -93,6 +101,12 @@ fn tap(line: &str) -> Option<&str> {
     let test = test.split(" # ").next().unwrap_or(test);
     let counts = number.bytes().all(|b| b.is_ascii_digit()) && !skipped && !(failed && is_unloaded(test));
     counts.then_some(test)
+}
+
+/// `  ✓  1 [chromium] › tests/a.spec.ts:3:5 › suite › title (12ms)`: the number and the line change with tests above it.
+fn playwright(line: &str) -> Option<String> {
+    let found = PLAYWRIGHT.captures(line)?;
+    Some(format!("{}{}", &found[1], &found[2]))
 }
 
 /// `✔ adds (3 ms)`, `✖ subtracts`, `✖ divides (0.13ms) # not yet`, Node's `▶ total (2.1ms)` at the end of a suite; of Vitest
@@ -222,6 +236,25 @@ mod tests {
         assert_eq!(named(mended), ["issue # 4", "sums", "test/plain.js", "total"]);
         assert_eq!(named("✓ retries after 100ms\n"), named("✕ retries after 200ms (3 ms)\n"));
         assert_eq!(named("✓ handles (2 items)\n"), ["handles (2 items)"]);
+    }
+
+    #[test]
+    fn of_playwrights_list_neither_number_nor_line_nor_retry_is_part_of_a_name() {
+        let all = [
+            "[node] › tests/other.spec.ts › waits",
+            "[node] › tests/price.spec.ts › adds",
+            "[node] › tests/price.spec.ts › parses cents",
+            "[node] › tests/price.spec.ts › rounds up",
+            "[node] › tests/price.spec.ts › total › is empty",
+        ];
+        assert_eq!(of("playwright", "list"), all);
+        let mut added = of("playwright", "list-added");
+        added.retain(|name| name != "[node] › tests/price.spec.ts › subtracts");
+        assert_eq!(added, all, "one test more above them");
+        let plain: Vec<&str> = all.iter().filter_map(|name| name.strip_prefix("[node] › ")).collect();
+        assert_eq!(of("playwright", "retried"), plain);
+        let line = "  ✓  12 a b.spec.ts:3:5 › at 3:5 › takes 100ms (1.0m)\n";
+        assert_eq!(named(line), ["a b.spec.ts › at 3:5 › takes 100ms"]);
     }
 
     #[test]

@@ -1,25 +1,71 @@
 //! Which lines of a text are inside a string that extends over several lines.
 //!
-//! Owns: the marks of such strings in Python and JavaScript, and what hides them: comments, other strings, regular expressions. Linear in the
-//! text.
+//! Owns: the marks of such strings in Python, JavaScript and Rust, and what hides them: comments, other strings, regular expressions.
+//! Linear in the text.
 
-const MARKS: [&str; 3] = ["\"\"\"", "'''", "`"];
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// How a string that may go on over several lines begins and ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Mark {
+    begin: &'static str,
+    end: &'static str,
+    /// Whether nothing is escaped in it.
+    is_raw: bool,
+}
+
+const fn quoted(mark: &'static str) -> Mark {
+    Mark { begin: mark, end: mark, is_raw: false }
+}
+
+const fn raw(begin: &'static str, end: &'static str) -> Mark {
+    Mark { begin, end, is_raw: true }
+}
+
+const MARKS: [Mark; 3] = [quoted("\"\"\""), quoted("'''"), quoted("`")];
+/// In Rust every string may go on; a comment, which may hold half of one, is read as one.
+const MARKS_OF_RUST: [Mark; 6] = [
+    raw("r###\"", "\"###"),
+    raw("r##\"", "\"##"),
+    raw("r#\"", "\"#"),
+    raw("r\"", "\""),
+    quoted("\""),
+    raw("/*", "*/"),
+];
 
 /// Longer lines are not read.
 const LONGEST: usize = 4096;
 
+/// What only a text in Rust has.
+static RUST: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"^\s*(?:pub(?:\([^)]*\))?\s+)?(?:(?:(?:async|const|unsafe)\s+)*fn\s+\w+\s*[<(]|impl\b.*\{|(?:const|static)\s+\w+\s*:\s*&)",
+    )
+    .expect("a literal")
+});
+/// What stands at the beginning of a line in other languages only.
+static OTHER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(?:(?:async\s+)?(?:def|function)\b|class\b|import\b|from\b|export\b|(?:const|var)\s+[\w$]+\s*=)")
+        .expect("a literal")
+});
+
 /// For each line whether it begins inside a string over several lines.
 pub(in crate::engine::style) fn texts(lines: &[&str]) -> Vec<bool> {
+    let is_rust = lines.iter().any(|line| RUST.is_match(line)) && !lines.iter().any(|line| OTHER.is_match(line));
+    let marks: &[Mark] = if is_rust { &MARKS_OF_RUST } else { &MARKS };
     let mut inside = vec![false; lines.len()];
     // Marks that open what nothing closes, and so are no strings.
-    let mut endless: Vec<&str> = Vec::new();
-    let mut open: Option<(&'static str, usize)> = None;
+    let mut endless: Vec<Mark> = Vec::new();
+    let mut open: Option<(Mark, usize)> = None;
     let mut at = 0;
     while at < lines.len() {
         inside[at] = open.is_some();
-        let now = left_open(lines[at], open.map(|(mark, _)| mark), &endless);
-        open = now.map(|mark| match open {
-            Some((_, from)) if !lines[at].contains(mark) => (mark, from),
+        let known: Vec<Mark> = marks.iter().copied().filter(|mark| !endless.contains(mark)).collect();
+        let now = left_open(lines[at], open.map(|(mark, _)| mark), &known, is_rust);
+        open = now.map(|(mark, is_new)| match open {
+            Some((_, from)) if !is_new => (mark, from),
             _ => (mark, at),
         });
         at += 1;
@@ -32,35 +78,57 @@ pub(in crate::engine::style) fn texts(lines: &[&str]) -> Vec<bool> {
     inside
 }
 
-/// The mark of the string that is open behind this line; `open`: the one before it.
-fn left_open(line: &str, open: Option<&'static str>, endless: &[&str]) -> Option<&'static str> {
+/// The mark of the string that is open behind this line, and whether it begins in this line; `open`: the one before it.
+fn left_open(line: &str, open: Option<Mark>, marks: &[Mark], is_rust: bool) -> Option<(Mark, bool)> {
     if line.len() > LONGEST {
         return None;
     }
-    let mut open = open;
+    let mut open = open.map(|mark| (mark, false));
     let mut at = 0;
     while at < line.len() {
         let (before, rest) = line.split_at(at);
-        if let Some(mark) = open {
-            let Some(end) = behind(rest, mark) else { return open };
+        if let Some((mark, _)) = open {
+            let raw = || rest.find(mark.end).map(|at| at + mark.end.len());
+            let Some(end) = (if mark.is_raw { raw() } else { behind(rest, mark.end) }) else { return open };
             at += end;
             open = None;
-        } else if is_comment(before, rest) {
+        } else if is_comment(before, rest, is_rust) {
             return None;
-        } else if let Some(mark) = MARKS.into_iter().find(|mark| rest.starts_with(mark) && !endless.contains(mark)) {
-            at += mark.len();
-            open = Some(mark);
+        } else if let Some(mark) = marks.iter().find(|mark| begins(before, rest, mark)) {
+            at += mark.begin.len();
+            open = Some((*mark, true));
         } else {
-            at += unit(before, rest);
+            at += if is_rust { unit_of_rust(rest) } else { unit(before, rest) };
         }
     }
     open
 }
 
-fn is_comment(before: &str, rest: &str) -> bool {
-    ["//", "/*", "# "].iter().any(|mark| rest.starts_with(mark))
+/// Whether the string begins here. Before the `r` of a raw one only `b` or `c` may stand.
+fn begins(before: &str, rest: &str, mark: &Mark) -> bool {
+    let is_name = |text: &str| text.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    let head = before.strip_suffix(['b', 'c']).unwrap_or(before);
+    rest.starts_with(mark.begin) && !(mark.begin.starts_with('r') && is_name(head))
+}
+
+fn is_comment(before: &str, rest: &str, is_rust: bool) -> bool {
+    let others = ["/*", "# "].iter().any(|mark| rest.starts_with(mark))
         || rest == "#"
-        || (rest.starts_with('*') && before.trim_start().is_empty())
+        || (rest.starts_with('*') && before.trim_start().is_empty());
+    rest.starts_with("//") || (others && !is_rust)
+}
+
+/// How much of a line in Rust is one: a character in quotes, which may be a mark, or a single sign.
+fn unit_of_rust(rest: &str) -> usize {
+    let mut signs = rest.chars();
+    let first = signs.next().map_or(1, char::len_utf8);
+    let quoted = match (signs.next(), signs.next()) {
+        _ if !rest.starts_with('\'') => None,
+        (Some('\\'), _) => behind(&rest[1..], "'").map(|end| end + 1),
+        (Some(sign), Some('\'')) => Some(sign.len_utf8() + 2),
+        _ => None,
+    };
+    quoted.unwrap_or(first)
 }
 
 /// How much of the line is one: a string in quotes, a regular expression, an escaped character or a single one.
@@ -105,6 +173,18 @@ mod tests {
         assert_eq!(inside("const a = `x\n${b} \\` '\n`;\nf();\n"), [1, 2]);
         let others = "'\"\"\"'\n\"'''\"\n/// a ` tick\n// `\n# `\n/*\n * `\n */\nconst r = /[`'\"]/;\nfn f<'a>(x: &'a str) {}\nx = \"\"\"one\"\"\"\n";
         assert_eq!(inside(others), Vec::<usize>::new());
+    }
+
+    #[test]
+    fn every_string_of_rust_may_go_on() {
+        let plain = "fn f() {\n    a(\"x \\\n      \\\"}\n\", '\"', b'\\'');\n    let x: &'static str = \"y\";\n}\n";
+        assert_eq!(inside(plain), [2, 3]);
+        let raw = "const A: &str = r#\"\nfn no() { \"{\" \\\n\"#;\nconst B: &[u8] = br\"\\\";\nfn g() {}\n";
+        assert_eq!(inside(raw), [1, 2]);
+        let others = "// a \" mark\n/* a \" mark */\nfn for_r(x: &'a str) -> char { '\"' }\nfn g() { *x = \"a\"; \"/*\" }\nmacro!(# \"b\")\n";
+        assert_eq!(inside(others), Vec::<usize>::new());
+        assert_eq!(inside("fn f() {\n    /* a \"\n    mark */\n}\nfn g() {}\n"), [2]);
+        assert_eq!(inside("def f():\n    return \"a\nfn g() {\n\"\n"), Vec::<usize>::new(), "not in Python");
     }
 
     #[test]
