@@ -112,7 +112,7 @@ async fn a_real_model_finishes_a_reading_of_twice_its_window() {
     let (log, requests) = (world.log().await, world.model.asked());
     let sent: Vec<String> = requests.iter().map(|request| format!("{:?}", request.turns)).collect();
     let mut told = (0, 0, 0, 0_u64);
-    for event in &log {
+    for (at, event) in log.iter().enumerate() {
         match event {
             Event::TurnCompleted { usage, .. } => {
                 told.0 += 1;
@@ -124,6 +124,8 @@ async fn a_real_model_finishes_a_reading_of_twice_its_window() {
                 told.2 += usize::from(!summary.text.is_empty());
                 told.3 = told.3.max(summary.usage.total());
             }
+            // A model that answered with words alone is asked in another way, which begins anew.
+            Event::ConversationRestarted if matches!(log[at - 1], Event::AnotherWay { .. }) => {}
             Event::ConversationRestarted => panic!("the conversation did not fit: {log:#?}"),
             _ => {}
         }
