@@ -7,7 +7,7 @@ use super::inline::{left, with_command};
 use super::persons::{bare_key, command_alone, is_earlier};
 use super::read::{Thread, counts_in_part};
 use super::remarks::{RemarksBeside, beside};
-use super::{Threads, words};
+use super::{Threads, long, words};
 use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::{Comment, Issue, Review, ReviewComment, ReviewState, own_remarks, review_hash, text_hash};
@@ -22,12 +22,23 @@ pub(super) struct FoundDecision {
     pub left: Vec<String>,
     /// Its remarks on lines that its verb hands to nobody.
     pub remarks: RemarksBeside,
+    /// The characters of its longest text, where they are so many that its words are not taken.
+    pub long: Option<usize>,
 }
 
 impl FoundDecision {
     /// Of a text that stands on no line.
     fn alone(decision: Decision) -> Self {
-        FoundDecision { decision, left: Vec::new(), remarks: RemarksBeside::default() }
+        FoundDecision { decision, left: Vec::new(), remarks: RemarksBeside::default(), long: None }
+    }
+
+    /// Of a comment with this text, whose words are not taken where they are too long.
+    fn of_comment(mut decision: Decision, text: &str) -> Self {
+        let long = long::too_long(text).filter(|_| matches!(decision.verb, Verb::Say { .. }));
+        if long.is_some() {
+            decision.verb = Verb::Say { items: Vec::new() };
+        }
+        FoundDecision { long, ..FoundDecision::alone(decision) }
     }
 }
 
@@ -138,7 +149,7 @@ impl Threads {
                     true => it,
                     false => Decision { verb: as_older(it.verb.clone()), ..it },
                 });
-            found.push((comment.id, decision.map(|decision| Some(FoundDecision::alone(decision)))));
+            found.push((comment.id, decision.map(|it| Some(FoundDecision::of_comment(it, &comment.body)))));
         }
         for reply in &thread.replies {
             let source = super::reply_source(reply);
@@ -352,10 +363,14 @@ impl Threads {
         };
         let Some(mut verb) = verb else { return Ok(None) };
         let own = own_remarks(review, &inline);
+        let long = long::of_review(review, &own).filter(|_| persons.is_none());
+        if long.is_some() {
+            verb = long::careful(verb);
+        }
         let left = left(&own, &verb);
-        let remarks = match persons {
-            Some(_) => RemarksBeside::default(),
-            None => self.remarks_beside(entry, (review, &own), task, &verb).await?,
+        let remarks = match persons.is_some() || long.is_some() {
+            true => RemarksBeside::default(),
+            false => self.remarks_beside(entry, (review, &own), task, &verb).await?,
         };
         let earlier = is_earlier(review, task);
         if persons.is_some() && !earlier && left.is_empty() && matches!(verb, Verb::Say { .. }) {
@@ -383,7 +398,7 @@ impl Threads {
             only_comments: review.state == ReviewState::Comment,
             ..Decision::new(Source::Review(review.id), review.number, who, verb)
         };
-        Ok(Some(FoundDecision { decision, left, remarks }))
+        Ok(Some(FoundDecision { decision, left, remarks, long }))
     }
 
     /// The remarks of a review of the task's own pull request beside this verb.
@@ -409,6 +424,10 @@ impl Threads {
         rights: &mut HashMap<i64, Access>,
     ) -> Result<FoundDecision, Trouble> {
         let (mut verb, persons) = (words::reply(reply, &self.me.login), task.persons_pull());
+        let long = long::too_long(&reply.body).filter(|_| persons.is_none());
+        if long.is_some() {
+            verb = long::careful(verb);
+        }
         let left = left(&[reply], &verb);
         let who = (words::account(&reply.author), self.right(entry, &reply.author, rights).await?);
         if persons.is_some() {
@@ -421,7 +440,7 @@ impl Threads {
             edited: self.reply_edited(entry, (reply.id, &reply.body), reply.updated_at != reply.created_at).await?,
             ..Decision::new(super::reply_source(reply), reply.id, who, verb)
         };
-        Ok(FoundDecision { left, ..FoundDecision::alone(decision) })
+        Ok(FoundDecision { left, long, ..FoundDecision::alone(decision) })
     }
 
     async fn is_open(&self, source: &Source, only: Option<&[Source]>) -> Result<bool, Trouble> {

@@ -18,6 +18,7 @@ mod further;
 mod groups;
 mod hosts;
 mod inline;
+mod long;
 mod moved;
 mod own;
 mod own_list;
