@@ -232,7 +232,7 @@ pub fn left_inline(login: &str, names: &[String]) -> String {
     };
     let listed = names.iter().map(shown).collect::<Vec<_>>().join(", ");
     format!(
-        "{}: in the inline comments of a review, not carried out: {listed}. There `/revise what to change` and `/ask question` are about that line, and `/pause` and `/stop` about the task; of several the careful one counts. Write anything else in the review's own text or in a comment.",
+        "{}: in the inline comments of a review, not carried out: {listed}. There `/revise what to change` and `/ask question` are about that line, and `/deny`, `/pause` and `/stop` about the task; of several the careful one counts. Write anything else in the review's own text or in a comment.",
         code(login)
     )
 }

@@ -3,7 +3,7 @@
 use super::by_name::by_name;
 use super::groups::Admission;
 use super::hosts::began;
-use super::inline::{left, with_command};
+use super::inline::{denied, left, with_command};
 use super::persons::{bare_key, command_alone, is_earlier};
 use super::read::{Thread, counts_in_part};
 use super::remarks::{RemarksBeside, beside};
@@ -24,12 +24,15 @@ pub(super) struct FoundDecision {
     pub remarks: RemarksBeside,
     /// The characters of its longest text, where they are so many that its words are not taken.
     pub long: Option<usize>,
+    /// What stands on its lines and takes a host back.
+    pub denied: Vec<Verb>,
 }
 
 impl FoundDecision {
     /// Of a text that stands on no line.
     fn alone(decision: Decision) -> Self {
-        FoundDecision { decision, left: Vec::new(), remarks: RemarksBeside::default(), long: None }
+        let (left, denied) = (Vec::new(), Vec::new());
+        FoundDecision { decision, left, remarks: RemarksBeside::default(), long: None, denied }
     }
 
     /// Of a comment with this text, whose words are not taken where they are too long.
@@ -367,13 +370,14 @@ impl Threads {
         if long.is_some() {
             verb = long::careful(verb);
         }
-        let left = left(&own, &verb);
+        let (left, denied) = (left(&own, &verb), denied(&own));
         let remarks = match persons.is_some() || long.is_some() {
             true => RemarksBeside::default(),
             false => self.remarks_beside(entry, (review, &own), task, &verb).await?,
         };
         let earlier = is_earlier(review, task);
-        if persons.is_some() && !earlier && left.is_empty() && matches!(verb, Verb::Say { .. }) {
+        let said = !left.is_empty() || !denied.is_empty();
+        if persons.is_some() && !earlier && !said && matches!(verb, Verb::Say { .. }) {
             // Empty where that is known already.
             if !inline.is_empty() {
                 self.store.note_input_of(&entry.key, &bare_key(review.id), now()).await?;
@@ -398,7 +402,7 @@ impl Threads {
             only_comments: review.state == ReviewState::Comment,
             ..Decision::new(Source::Review(review.id), review.number, who, verb)
         };
-        Ok(Some(FoundDecision { decision, left, remarks, long }))
+        Ok(Some(FoundDecision { decision, left, remarks, long, denied }))
     }
 
     /// The remarks of a review of the task's own pull request beside this verb.
@@ -428,7 +432,7 @@ impl Threads {
         if long.is_some() {
             verb = long::careful(verb);
         }
-        let left = left(&[reply], &verb);
+        let (left, denied) = (left(&[reply], &verb), denied(&[reply]));
         let who = (words::account(&reply.author), self.right(entry, &reply.author, rights).await?);
         if persons.is_some() {
             verb = command_alone(verb, &[reply], who.1);
@@ -440,7 +444,7 @@ impl Threads {
             edited: self.reply_edited(entry, (reply.id, &reply.body), reply.updated_at != reply.created_at).await?,
             ..Decision::new(super::reply_source(reply), reply.id, who, verb)
         };
-        Ok(FoundDecision { left, long, ..FoundDecision::alone(decision) })
+        Ok(FoundDecision { left, long, denied, ..FoundDecision::alone(decision) })
     }
 
     async fn is_open(&self, source: &Source, only: Option<&[Source]>) -> Result<bool, Trouble> {

@@ -82,7 +82,7 @@ impl Threads {
         entry: &Repository,
         (id, task): (TaskId, &Task),
         thread: &Thread,
-        FoundDecision { decision, left, remarks, long }: FoundDecision,
+        FoundDecision { decision, left, remarks, long, denied }: FoundDecision,
         feed: &dyn Feed,
     ) -> Result<(), Trouble> {
         let key = decision_key(&decision.source);
@@ -114,6 +114,7 @@ impl Threads {
         }
         // Before the decision itself, because its key marks the whole text as taken up.
         self.feed_hosts(entry, id, &key, (text, &decision, Some(task)), feed).await?;
+        self.feed_denials(entry, (id, task), &key, (denied, &decision), feed).await?;
         let unheard = feed_remarks(id, (&key, number), (&decision, remarks), feed).await?;
         // The text's own key is left for the new attempt, which begins once this task has ended.
         let ends = matches!(decision.verb, Verb::Retry { .. }) && may_now(&decision);
