@@ -23,6 +23,8 @@ mod moved;
 mod own;
 mod own_list;
 mod persons;
+#[cfg(test)]
+mod places_tests;
 mod pushes;
 mod read;
 mod remarks;
