@@ -10,6 +10,7 @@ use super::pictures::Pictures;
 use super::policy::Policy;
 use super::repository::{Repositories, Repository, base, request};
 use crate::barrier::Inspector;
+use crate::engine;
 use crate::git::Branch;
 use crate::message;
 use crate::sandbox::{Merge, PrepareSpec, Prepared, Replacement, SandboxError, Sandboxes, Segment};
@@ -69,9 +70,10 @@ impl Lifecycle {
             Some(_) => (Vec::new(), None),
             None => self.pictures.of_issue(task, &repository.at, styles.now).await?,
         };
-        let start = request(task)?.start().filter(|_| task.base.is_none()).map(message::goes_on_from);
-        let notes = start.into_iter().chain(chosen.note).chain(elsewhere).chain(checks.note).chain(given).chain(seen);
-        let notes: Vec<String> = notes.collect();
+        let asked = request(task)?;
+        let start = asked.start().filter(|_| task.base.is_none()).map(message::goes_on_from);
+        let notes = start.into_iter().chain(engine::left_out(asked)).chain(chosen.note).chain(elsewhere);
+        let notes: Vec<String> = notes.chain(checks.note).chain(given).chain(seen).collect();
         let note = Some(notes.join(" ")).filter(|note| !note.is_empty());
         let (every, budget) = (policy.effective.every, Some(policy.effective.budget));
         let (image, on_base) = (chosen.image, checks.report.map(Box::new));

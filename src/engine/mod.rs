@@ -18,6 +18,7 @@ mod fence;
 #[cfg(test)]
 mod fixtures;
 pub mod history;
+mod issue;
 pub mod nudge;
 mod outcome;
 pub mod probe;
@@ -44,6 +45,7 @@ use crate::secret::Secret;
 pub use answer::TurnAnswer;
 pub use compact::due as compaction_due;
 pub use fence::Fence;
+pub use issue::left_out;
 pub use repeats::repeated;
 pub use reply::{Question, reply};
 pub use second_look::{Change, second_look};

@@ -13,7 +13,7 @@ use super::nudge::Form;
 use super::style::{Reader, Style};
 use super::tries::{CallStep, Tries};
 use super::turn::Ready;
-use super::{EngineConfig, budget, compact, context as sizes, outcome, prompt, summary};
+use super::{EngineConfig, budget, compact, context as sizes, issue, outcome, prompt, summary};
 use crate::llm::{Model, ModelRequest};
 use crate::text;
 
@@ -134,7 +134,7 @@ pub(super) fn room(model: &dyn Model) -> usize {
 /// What was asked for, in fences.
 pub(super) fn asked_for(task: &Task, fence: &Fence, most: usize) -> String {
     let Some(request) = &task.request else { return String::new() };
-    let (issue, _) = seen(&format!("Title: {}\n\n{}", request.title, request.body));
+    let (issue, _) = issue::shown(request);
     let (command, _) = seen(&request.words);
     let issue = fence.wrap("the issue", Trust::None, text::cut(&issue, most / 2).0);
     match command.is_empty() {

@@ -2,10 +2,10 @@
 
 use super::about::About;
 use super::own::own_help;
-use crate::command::{COMMANDS, Opt, answer_line, spec};
+use crate::command::{COMMANDS, MAX_WORDS, Opt, answer_line, spec};
 use crate::config::own_commands::OwnCommands;
 use crate::text::{code, cost, count, dollars, duration, grouped, prose};
-use domain::{Ending, Remark, State};
+use domain::{Ending, Remark, Source, State};
 use std::fmt::Write as _;
 
 /// The most characters shown of a command's error.
@@ -232,8 +232,26 @@ pub fn left_inline(login: &str, names: &[String]) -> String {
     };
     let listed = names.iter().map(shown).collect::<Vec<_>>().join(", ");
     format!(
-        "{}: in the inline comments of a review, not carried out: {listed}. There `/revise what to change` and `/ask question` are about that line, and `/pause` and `/stop` about the task; of several the careful one counts. Write anything else in the review's own text or in a comment.",
+        "{}: in the inline comments of a review, not carried out: {listed}. There `/revise what to change` and `/ask question` are about that line, and `/deny`, `/pause` and `/stop` about the task; of several the careful one counts. Write anything else in the review's own text or in a comment.",
         code(login)
+    )
+}
+
+/// A remark, or a text of a review, with so many characters that nothing of it is taken.
+pub fn too_long(login: &str, characters: usize, source: &Source) -> String {
+    let (what, nothing) = match source {
+        Source::Review(_) => {
+            ("a text of your review", "Neither its words nor its verdict are taken. Give it again in fewer words")
+        }
+        Source::Issue(_) | Source::Comment(_) | Source::Reply { .. } | Source::Change(_) => {
+            ("your text", "The agent is told nothing of it. Write what matters")
+        }
+    };
+    format!(
+        "{}: {what} has {} characters, and at most {} are taken. {nothing}, and put the rest into a file of the repository.",
+        code(login),
+        grouped(characters as u64),
+        grouped(MAX_WORDS as u64),
     )
 }
 

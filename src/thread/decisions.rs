@@ -3,11 +3,11 @@
 use super::by_name::by_name;
 use super::groups::Admission;
 use super::hosts::began;
-use super::inline::{left, with_command};
+use super::inline::{denied, left, with_command};
 use super::persons::{bare_key, command_alone, is_earlier};
 use super::read::{Thread, counts_in_part};
 use super::remarks::{RemarksBeside, beside};
-use super::{Threads, words};
+use super::{Threads, long, words};
 use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::{Comment, Issue, Review, ReviewComment, ReviewState, own_remarks, review_hash, text_hash};
@@ -22,12 +22,26 @@ pub(super) struct FoundDecision {
     pub left: Vec<String>,
     /// Its remarks on lines that its verb hands to nobody.
     pub remarks: RemarksBeside,
+    /// The characters of its longest text, where they are so many that its words are not taken.
+    pub long: Option<usize>,
+    /// What stands on its lines and takes a host back.
+    pub denied: Vec<Verb>,
 }
 
 impl FoundDecision {
     /// Of a text that stands on no line.
     fn alone(decision: Decision) -> Self {
-        FoundDecision { decision, left: Vec::new(), remarks: RemarksBeside::default() }
+        let (left, denied) = (Vec::new(), Vec::new());
+        FoundDecision { decision, left, remarks: RemarksBeside::default(), long: None, denied }
+    }
+
+    /// Of a comment with this text, whose words are not taken where they are too long.
+    fn of_comment(mut decision: Decision, text: &str) -> Self {
+        let long = long::too_long(text).filter(|_| matches!(decision.verb, Verb::Say { .. }));
+        if long.is_some() {
+            decision.verb = Verb::Say { items: Vec::new() };
+        }
+        FoundDecision { long, ..FoundDecision::alone(decision) }
     }
 }
 
@@ -138,7 +152,7 @@ impl Threads {
                     true => it,
                     false => Decision { verb: as_older(it.verb.clone()), ..it },
                 });
-            found.push((comment.id, decision.map(|decision| Some(FoundDecision::alone(decision)))));
+            found.push((comment.id, decision.map(|it| Some(FoundDecision::of_comment(it, &comment.body)))));
         }
         for reply in &thread.replies {
             let source = super::reply_source(reply);
@@ -352,13 +366,18 @@ impl Threads {
         };
         let Some(mut verb) = verb else { return Ok(None) };
         let own = own_remarks(review, &inline);
-        let left = left(&own, &verb);
-        let remarks = match persons {
-            Some(_) => RemarksBeside::default(),
-            None => self.remarks_beside(entry, (review, &own), task, &verb).await?,
+        let long = long::of_review(review, &own).filter(|_| persons.is_none());
+        if long.is_some() {
+            verb = long::careful(verb);
+        }
+        let (left, denied) = (left(&own, &verb), denied(&own));
+        let remarks = match persons.is_some() || long.is_some() {
+            true => RemarksBeside::default(),
+            false => self.remarks_beside(entry, (review, &own), task, &verb).await?,
         };
         let earlier = is_earlier(review, task);
-        if persons.is_some() && !earlier && left.is_empty() && matches!(verb, Verb::Say { .. }) {
+        let said = !left.is_empty() || !denied.is_empty();
+        if persons.is_some() && !earlier && !said && matches!(verb, Verb::Say { .. }) {
             // Empty where that is known already.
             if !inline.is_empty() {
                 self.store.note_input_of(&entry.key, &bare_key(review.id), now()).await?;
@@ -385,7 +404,7 @@ impl Threads {
             only_comments: review.state == ReviewState::Comment,
             ..Decision::new(Source::Review(review.id), review.number, who, verb)
         };
-        Ok(Some(FoundDecision { decision, left, remarks }))
+        Ok(Some(FoundDecision { decision, left, remarks, long, denied }))
     }
 
     /// The remarks of a review of the task's own pull request beside this verb.
@@ -411,7 +430,11 @@ impl Threads {
         rights: &mut HashMap<i64, Access>,
     ) -> Result<FoundDecision, Trouble> {
         let (mut verb, persons) = (words::reply(reply, &self.me.login), task.persons_pull());
-        let left = left(&[reply], &verb);
+        let long = long::too_long(&reply.body).filter(|_| persons.is_none());
+        if long.is_some() {
+            verb = long::careful(verb);
+        }
+        let (left, denied) = (left(&[reply], &verb), denied(&[reply]));
         let who = (words::account(&reply.author), self.right(entry, &reply.author, rights).await?);
         if persons.is_some() {
             verb = command_alone(verb, &[reply], who.1);
@@ -423,7 +446,7 @@ impl Threads {
             edited: self.reply_edited(entry, (reply.id, &reply.body), reply.updated_at != reply.created_at).await?,
             ..Decision::new(super::reply_source(reply), reply.id, who, verb)
         };
-        Ok(FoundDecision { left, ..FoundDecision::alone(decision) })
+        Ok(FoundDecision { left, long, denied, ..FoundDecision::alone(decision) })
     }
 
     async fn is_open(&self, source: &Source, only: Option<&[Source]>) -> Result<bool, Trouble> {

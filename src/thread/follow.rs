@@ -82,7 +82,7 @@ impl Threads {
         entry: &Repository,
         (id, task): (TaskId, &Task),
         thread: &Thread,
-        FoundDecision { decision, left, remarks }: FoundDecision,
+        FoundDecision { decision, left, remarks, long, denied }: FoundDecision,
         feed: &dyn Feed,
     ) -> Result<(), Trouble> {
         let key = decision_key(&decision.source);
@@ -103,7 +103,9 @@ impl Threads {
             let on_lines = (&decision.poster, asked.as_str(), &decision.verb);
             let on_lines = self.beside(entry, (on_lines, &OwnNames::new()), decision.right, Some(task)).await?;
             let inline = (!left.is_empty()).then(|| message::left_inline(&decision.poster.login, &left));
-            let text = [beside, on_lines, inline].into_iter().flatten().collect::<Vec<_>>().join("\n\n");
+            let long = long.filter(|_| decision.verb != Verb::Stop);
+            let long = long.map(|count| message::too_long(&decision.poster.login, count, &decision.source));
+            let text = [long, beside, on_lines, inline].into_iter().flatten().collect::<Vec<_>>().join("\n\n");
             if !text.is_empty() {
                 // By the task's queue, so that nothing waits for the forge to take it.
                 let notice = Notice::Beside { number: decision.number, thread: number, text };
@@ -112,6 +114,7 @@ impl Threads {
         }
         // Before the decision itself, because its key marks the whole text as taken up.
         self.feed_hosts(entry, id, &key, (text, &decision, Some(task)), feed).await?;
+        self.feed_denials(entry, (id, task), &key, (denied, &decision), feed).await?;
         let unheard = feed_remarks(id, (&key, number), (&decision, remarks), feed).await?;
         // The text's own key is left for the new attempt, which begins once this task has ended.
         let ends = matches!(decision.verb, Verb::Retry { .. }) && may_now(&decision);

@@ -71,6 +71,22 @@ impl Threads {
         Ok(())
     }
 
+    /// Feeds what stands on lines and takes a host back, each as a decision of its own. `key` is the key of their text.
+    pub(super) async fn feed_denials(
+        &self,
+        entry: &Repository,
+        (id, task): (TaskId, &Task),
+        key: &str,
+        (denied, decision): (Vec<Verb>, &Decision),
+        feed: &dyn Feed,
+    ) -> Result<(), Trouble> {
+        let key = format!("{key}~lines");
+        for (at, input) in self.judged(entry, denied, (decision, Some(task))).await?.into_iter().enumerate() {
+            feed.feed(id, &host_key(&key, at), input).await?;
+        }
+        Ok(())
+    }
+
     /// Carries out what a text from before the task takes back. Its own commands are left for when the task has ended; of one that holds
     /// nothing but hosts, what it allows is answered. `key` is the text's, `number` that of its issue or pull request.
     pub(super) async fn take_denials(
@@ -111,8 +127,18 @@ impl Threads {
         text: &str,
         (strongest, task): (&Decision, Option<&Task>),
     ) -> Result<Vec<Input>, Trouble> {
+        self.judged(entry, words::hosts(text, &strongest.verb), (strongest, task)).await
+    }
+
+    /// Each of these hosts as a decision of its own, with what the configuration and the store say about it.
+    async fn judged(
+        &self,
+        entry: &Repository,
+        hosts: Vec<Verb>,
+        (strongest, task): (&Decision, Option<&Task>),
+    ) -> Result<Vec<Input>, Trouble> {
         let mut inputs = Vec::new();
-        for mut verb in words::hosts(text, &strongest.verb) {
+        for mut verb in hosts {
             self.look_up(entry, &strongest.source, &mut verb).await?;
             let admission = self.admits(entry, (&verb, &strongest.poster, strongest.right), task).await?;
             let (listed, barred) = admission.map_or_else(|whom| (Vec::new(), Some(whom)), |listed| (listed, None));

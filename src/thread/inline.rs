@@ -1,6 +1,6 @@
 //! Commands in the inline comments of a review: there they are about their file and line. `/revise` asks for a change at that line, `/ask`
-//! asks about it, `/pause` and `/stop` are what they are everywhere, `/status`, `/cost` and `/help` are answered beside; any other is left, and its
-//! author is told where to write it.
+//! asks about it, `/pause` and `/stop` are what they are everywhere, `/deny` is carried out and `/status`, `/cost` and `/help` are answered beside;
+//! any other is left, and its author is told where to write it.
 
 use crate::command::{self, Command, Parsed, without_names};
 use crate::forge::ReviewComment;
@@ -10,9 +10,16 @@ use domain::{Item, Verb};
 /// Several questions of one review are asked together up to so many characters.
 const MOST_QUESTION: usize = 4_000;
 
+/// The most hosts that inline comments of one review deny.
+const MOST_HOSTS: usize = 20;
+
 /// Whether it is followed in an inline comment.
 fn is_followed(verb: &Verb) -> bool {
     matches!(verb, Verb::Changes { .. } | Verb::Ask { .. } | Verb::Pause | Verb::Stop)
+}
+
+fn denies(verb: &Verb) -> bool {
+    matches!(verb, Verb::Deny { .. })
 }
 
 fn parsed(note: &ReviewComment) -> Parsed {
@@ -100,7 +107,7 @@ pub(super) fn remark(note: &ReviewComment, text: String, login: &str) -> Option<
     let known = |command: &Command| !matches!(command.verb, Verb::Unknown { why: None, .. });
     let text = match given.as_slice() {
         _ if given.iter().any(|command| matches!(command.verb, Verb::Changes { .. })) => without_names(&text),
-        [only] if is_followed(&only.verb) && text.trim_start().starts_with('/') => return None,
+        [only] if (is_followed(&only.verb) || denies(&only.verb)) && text.trim_start().starts_with('/') => return None,
         _ => text,
     };
     let text = text.trim();
@@ -110,6 +117,12 @@ pub(super) fn remark(note: &ReviewComment, text: String, login: &str) -> Option<
     }
     let (text, author) = (text.to_owned(), login.to_owned());
     Some(Item { path: Some(note.path.clone()), line: note.line, text, author, comment: Some(note.id) })
+}
+
+/// What these inline comments deny, in order. It is carried out whatever else they say, since it only holds back.
+pub(super) fn denied(own: &[&ReviewComment]) -> Vec<Verb> {
+    let all = own.iter().flat_map(|note| parsed(note).commands).map(|command| command.verb);
+    all.filter(denies).take(MOST_HOSTS).collect()
 }
 
 /// Those that give a command which the bot knows.
@@ -133,6 +146,7 @@ pub(super) fn left(own: &[&ReviewComment], done: &Verb) -> Vec<String> {
             let carried_out = match (&command.verb, done) {
                 (Verb::Changes { .. }, Verb::Changes { .. }) => true,
                 (Verb::Ask { question }, Verb::Ask { question: all }) => all.contains(&asked(note, question)),
+                (Verb::Deny { .. }, _) => true,
                 // A line may begin with a path.
                 (Verb::Unknown { why: None, .. }, _) => !is_alone(note, &command.name),
                 (verb, done) => is_followed(verb) && verb == done,

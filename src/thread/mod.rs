@@ -18,10 +18,13 @@ mod further;
 mod groups;
 mod hosts;
 mod inline;
+mod long;
 mod moved;
 mod own;
 mod own_list;
 mod persons;
+#[cfg(test)]
+mod places_tests;
 mod pushes;
 mod read;
 mod remarks;

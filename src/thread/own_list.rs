@@ -2,6 +2,7 @@
 //! was deleted or changed meanwhile counts no more. Tests: below and `tests/stories/models.rs`.
 
 use super::Threads;
+use super::long::too_long;
 use crate::config::process::Repository;
 use crate::forge::Comment;
 use crate::redact;
@@ -34,9 +35,9 @@ fn posted(comments: &[Comment], (after, before): (i64, i64), who: i64) -> Option
     comments.iter().filter(is_list).max_by_key(|c| c.id)
 }
 
-/// Whether it is a list of steps, and no command.
+/// Whether it is a list of steps, and no command, of no more characters than are taken.
 fn holds_list(text: &str) -> bool {
-    super::words::commands(text).is_empty() && !plan::read(text).is_empty()
+    too_long(text).is_none() && super::words::commands(text).is_empty() && !plan::read(text).is_empty()
 }
 
 #[cfg(test)]
@@ -56,6 +57,7 @@ mod tests {
             comment(9, 7, "1. before\n2. the plan"),
             comment(11, 7, "1. older\n2. one"),
             comment(12, 7, list),
+            comment(13, 7, &format!("1. too\n2. long {}", "x".repeat(crate::command::MAX_WORDS))),
             comment(13, 8, "1. somebody\n2. else"),
             comment(14, 7, "Thank you."),
             comment(15, 7, "/revise\n1. a\n2. b"),

@@ -342,7 +342,7 @@ mod tests {
             left(&["/approve", "/allow a.test", "/approve", "/revise", "/usr/lib"], &Verb::Stop),
             ["approve", "allow", "revise"]
         );
-        assert_eq!(left(&["/stop", "/pause"], &Verb::Stop), ["pause"]);
+        assert_eq!(left(&["/stop", "/pause", "/deny a.test"], &Verb::Stop), ["pause"], "what is denied is carried out");
         assert_eq!(
             left(&["/frobnicate\n", "/Look-up", "/look-up \nbecause", "/stop"], &Verb::Stop),
             ["frobnicate", "look-up"],

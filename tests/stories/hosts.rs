@@ -132,6 +132,30 @@ async fn what_was_allowed_for_the_repository_is_taken_back_from_an_issue_without
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_a_line_denies_is_taken_back_beside_what_its_review_says() {
+    let world = World::networked(FIX, "").await;
+    let words = "/fix\n\n/allow a.example\n/allow b.example\n/allow c.example";
+    world.alice().open_issue(REPO, "Versions compare as text", words).expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    let (pull, commit) = (task.pull.expect("a pull request"), task.pushed.expect("a commit"));
+    assert_eq!(task.hosts.len(), 3);
+    world.bob().remark(REPO, pull, commit.as_str(), "", &[("semver.py", 6, "/deny a.example")]).expect("posted");
+    world.until_said(pull, "`bob`: `/deny` is for").await;
+    let notes =
+        [("semver.py", 6, "/deny a.example"), ("semver.py", 2, "/deny b.example"), ("semver.py", 1, "/approve")];
+    let review = world.alice().remark(REPO, pull, commit.as_str(), "Nearly.", &notes).expect("posted");
+    for host in ["a.example", "b.example"] {
+        world.until_said(pull, &format!("took back `{host}`")).await;
+    }
+    world.until_said(pull, "not carried out: `/approve`. There").await;
+    world.alice().reply(REPO, pull, review, "/deny c.example").expect("posted");
+    world.until_said(pull, "took back `c.example`").await;
+    let task = world.task().await;
+    assert_eq!((task.state.name(), task.hosts.len()), ("awaiting-review", 0));
+    assert!(task.numbered.all().is_empty(), "none is a remark: {:?}", task.numbered);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_was_allowed_for_the_repository_is_taken_back_where_a_task_has_ended() {
     let world = World::networked(FIX, "").await;
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");

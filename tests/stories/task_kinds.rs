@@ -1,7 +1,7 @@
 //! What each kind of task may do: an explanation only reads, `/test` only writes tests, `/refactor` keeps existing tests.
 
 use crate::world::{REPO, World};
-use domain::{Event, OutcomeStatus, State, TaskKind, VerdictKind};
+use domain::{BaseTests, Event, OutcomeStatus, State, TaskKind, VerdictKind};
 
 /// Reasons of refused actions.
 async fn denied(world: &World) -> Vec<String> {
@@ -120,6 +120,45 @@ async fn on_rust(world: &World, file: &str, command: &str) -> (u64, String) {
     world.alice().open_issue(REPO, "Doubles", command).expect("issue");
     let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
     (pull, world.until_said(pull, "### Checkpoint 1 ").await)
+}
+
+/// Its own suite passes, and without what it added among the tests the base's do not.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refactoring_under_which_the_bases_tests_fail_is_not_approved() {
+    let script = r#"
+name = "a refactoring that leans on a file among the tests"
+[[turn]]
+call = [
+  { name = "write_file", arguments = { path = "tests/mode.txt", content = "numbers\n" } },
+  { name = "write_file", arguments = { path = "semver.py", content = "import os\n\n\ndef newer(a, b):\n    if os.path.exists('tests/mode.txt'):\n        return [int(x) for x in a.split('.')] > [int(x) for x in b.split('.')]\n    return a > b\n" } },
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "true" } },
+]
+[[turn]]
+call = [{ name = "bash", arguments = { command = "true" } }, { name = "done", arguments = { summary = "By mode." } }]
+[[turn]]
+expects = ["It passes, but not with the tests as they are on the commit that the work started from"]
+call = [{ name = "done", arguments = { summary = "By mode, still." } }]
+[[turn]]
+call = [{ name = "done", arguments = { summary = "By mode, and that is all." } }]
+[[turn]]
+call = [{ name = "done", arguments = { summary = "By mode, and that is all." } }]
+"#;
+    let world = World::new(script).await;
+    world.push(&[("semver.py", MENDED)]);
+    world.alice().open_issue(REPO, "Compare by mode", "/refactor").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.approve().await;
+    let task = world.until_state("final-review").await;
+    let State::FinalReview { verdict, commit, .. } = &task.state else { panic!("{:?}", task.state) };
+    let ran = (verdict.exit_code, verdict.base_tests);
+    assert_eq!(ran, (Some(0), BaseTests::Ran { exit_code: Some(1) }), "{verdict:?}");
+    assert!(verdict.outside.is_empty() && verdict.missing.is_empty(), "nothing else fails it: {verdict:?}");
+    assert_eq!(verdict.kind, VerdictKind::Failed);
+    world.alice().comment(REPO, pull, &format!("/approve {}", commit.short())).expect("said");
+    world.until_said(pull, "this can't be approved, because the checks fail").await;
+    world.until_state("final-review").await;
 }
 
 const DOUBLE: &str = "pub fn double(a: u8) -> u8 {\n    a + a\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn doubles() {\n        assert_eq!(super::double(2), 4);\n    }\n}\n";

@@ -12,7 +12,7 @@ use super::{MOST_FILES, Replay, TAIL};
 use crate::engine::failing::{self, EarlierRuns, Ran};
 use crate::engine::fence::{Trust, seen};
 use crate::engine::nudge::Form;
-use crate::engine::{feedback, outcome, prompt};
+use crate::engine::{feedback, issue, outcome, prompt};
 use crate::sandbox::VERDICT_TAIL;
 use crate::text;
 
@@ -154,7 +154,7 @@ impl<'a> Replay<'a> {
         let asker = self.fence.inline(&request.asker.login);
         let author = self.fence.inline(&request.issue_author.login);
         let (command, hidden) = seen(&request.words);
-        let (issue, more) = seen(&format!("Title: {}\n\n{}", request.title, request.body));
+        let (issue, more) = issue::shown(request);
         let trust = if request.of_stranger() { Trust::None } else { Trust::Write };
         let words = match command.is_empty() {
             true => String::new(),

@@ -4,6 +4,7 @@ use domain::{Action, BaseRun, Call, CallRequest, Event, Look, Outcome, Request, 
 
 use crate::command;
 use crate::engine::fence::seen;
+use crate::engine::issue::shortened;
 use crate::sandbox::failures::failure;
 use crate::sandbox::test_counts;
 use crate::text;
@@ -21,9 +22,9 @@ pub fn words(task: &Task) -> String {
 /// The issue's text without the command's name, and the words of the command if they are not part of it.
 pub(super) fn issue_text(request: &Request) -> (String, String) {
     let body = command::without_names(&request.body);
-    let in_the_body = body != request.body && body.contains(request.words.trim());
-    let words = if in_the_body { String::new() } else { seen(&request.words).0.trim().to_owned() };
-    (seen(&body).0.trim().to_owned(), words)
+    let (shown, words) = (shortened(seen(&body).0), seen(&request.words).0);
+    let in_the_body = body != request.body && shown.contains(&words);
+    (shown, if in_the_body { String::new() } else { words })
 }
 
 /// The look that the host took for this turn.
@@ -122,6 +123,19 @@ mod tests {
         let mut log = vec![looked(turn, None), answered(turn, vec![action])];
         log.extend(acted(turn, turn, 0, OutcomeStatus::Ok, &ran(tests)));
         log
+    }
+
+    #[test]
+    fn words_behind_the_cut_of_a_long_text_are_given_by_themselves() {
+        let Event::Requested { request } = requested() else { panic!("a request") };
+        let text = |log: &str| {
+            let (body, words) = (format!("{log}\n\n/fix use a set"), "use a set".to_owned());
+            issue_text(&Request { body, words, ..(*request).clone() })
+        };
+        assert_eq!(text("a log"), ("a log\n\n use a set".to_owned(), String::new()));
+        let (body, words) = text(&"a log ".repeat(command::MAX_WORDS));
+        assert!(body.ends_with("more characters are left out …]"), "{}", body.len());
+        assert_eq!(words, "use a set");
     }
 
     #[test]
