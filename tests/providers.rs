@@ -13,6 +13,8 @@ mod gateways;
 mod kept;
 #[path = "providers/machine.rs"]
 mod machine;
+#[path = "providers/marks.rs"]
+mod marks;
 #[path = "providers/measured.rs"]
 mod measured;
 #[path = "providers/newer.rs"]

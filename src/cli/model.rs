@@ -211,7 +211,7 @@ async fn tries(entry: &Entry, model: &dyn Model, printer: &Printer) -> usize {
         ("style", tries.style().word().to_owned()),
     ]);
     match entry.style {
-        ModelStyle::Auto if entry.is_own_server() => {}
+        ModelStyle::Auto if entry.needs_trials() => {}
         ModelStyle::Auto => printer.hint("style is auto, and a vendor's own server is talked to with tools"),
         style @ (ModelStyle::Tools | ModelStyle::Text | ModelStyle::Files) => {
             printer.hint(&format!("style says {}, whatever was found here", style.word()));

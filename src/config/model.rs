@@ -165,8 +165,13 @@ const LOCAL_NAMES: [&str; 6] = [".localhost", ".local", ".lan", ".internal", ".h
 const SMALL_WINDOW: u64 = 16_384;
 
 impl Model {
-    /// Whether its server is the operator's own, where calls written as text count, and the style is tested.
+    /// Whether its server is the operator's own, by its address: there calls written as text count.
     pub fn is_own_server(&self) -> bool {
+        self.kind.has_local_servers() && self.is_local()
+    }
+
+    /// Whether trial calls decide its style if that is `auto`: its server, the operator's own or a gateway, may have any model.
+    pub fn needs_trials(&self) -> bool {
         self.kind.has_local_servers() && self.base_url.is_some()
     }
 

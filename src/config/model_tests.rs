@@ -123,6 +123,26 @@ fn a_server_in_a_network_of_the_operators_own_is_local_however_its_address_is_wr
 }
 
 #[test]
+fn a_gateway_is_no_server_of_the_operators_own_and_its_models_are_tried_all_the_same() {
+    let of = |kind: &str, address: &str| {
+        let text = format!("[model]\nkind = \"{kind}\"\nname = \"m\"\nkey_file = \"k\"\nbase_url = \"{address}\"\n");
+        let models = load(&text).models;
+        (models.worker().is_own_server(), models.worker().needs_trials())
+    };
+    for kind in ["openai", "openai-responses"] {
+        for own in ["http://127.0.0.1:8080", "http://gpu.lan/v1", "http://vllm:8000"] {
+            assert_eq!(of(kind, own), (true, true), "{kind} {own}");
+        }
+        for elsewhere in ["https://openrouter.ai/api/v1", "https://llm.example.org/v1", "https://8.8.8.8/v1"] {
+            assert_eq!(of(kind, elsewhere), (false, true), "{kind} {elsewhere}");
+        }
+        assert_eq!(of(kind, ""), (false, false), "{kind}");
+    }
+    assert_eq!(of("anthropic", "http://127.0.0.1:8080"), (false, false));
+    assert_eq!(of("gemini", "http://127.0.0.1:8080"), (false, false));
+}
+
+#[test]
 fn an_entry_without_a_role_is_kept_and_has_none() {
     let models = load(&format!("{TWO}[[model]]\nid = \"spare\"\nname = \"m\"\n")).models;
     assert_eq!(models.roles(models.by_id("spare").unwrap()), []);

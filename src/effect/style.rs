@@ -20,6 +20,13 @@ struct Kept {
     read: bool,
     edit: bool,
     check: bool,
+    /// Whether calls in an answer's text counted. Earlier versions counted them wherever they made trial calls.
+    #[serde(default = "counted")]
+    spoken: bool,
+}
+
+fn counted() -> bool {
+    true
 }
 
 /// What is known of how a task's model is asked, to say what it is given.
@@ -122,7 +129,7 @@ fn configured(entry: &Model) -> Option<Style> {
         ModelStyle::Tools => Some(Style::Tools),
         ModelStyle::Text => Some(Style::Text),
         ModelStyle::Files => Some(Style::Files),
-        ModelStyle::Auto => (!entry.is_own_server()).then_some(Style::Tools),
+        ModelStyle::Auto => (!entry.needs_trials()).then_some(Style::Tools),
     }
 }
 
@@ -132,12 +139,39 @@ fn address(model: &Model) -> String {
 
 fn read(file: &Path, model: &Model) -> Option<Tries> {
     let kept: Kept = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
-    let same = kept.name == model.name && kept.base_url == address(model);
+    let same = kept.name == model.name && kept.base_url == address(model) && kept.spoken == model.is_own_server();
     same.then_some(Tries { read: kept.read, edit: kept.edit, check: kept.check })
 }
 
 fn keep(file: &Path, model: &Model, tries: &Tries) -> std::io::Result<()> {
     let Tries { read, edit, check } = *tries;
-    let kept = Kept { name: model.name.clone(), base_url: address(model), read, edit, check };
+    let spoken = model.is_own_server();
+    let kept = Kept { name: model.name.clone(), base_url: address(model), read, edit, check, spoken };
     std::fs::write(file, serde_json::to_vec(&kept)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Process;
+
+    fn entry(address: &str) -> Model {
+        let text = format!("[model]\nkind = \"openai\"\nname = \"m\"\nkey_file = \"k\"\nbase_url = \"{address}\"\n");
+        Process::from_layers(Path::new("/x/c.toml"), &text, &|_| None).unwrap().models.worker().clone()
+    }
+
+    #[test]
+    fn results_that_rest_on_calls_in_the_text_are_used_only_where_those_still_count() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("model.json");
+        for (model, is_kept) in [(entry("http://gpu.lan/v1"), true), (entry("https://gateway.example/v1"), false)] {
+            let address = address(&model);
+            let earlier = format!(r#"{{"name":"m","base_url":"{address}","read":true,"edit":true,"check":true}}"#);
+            std::fs::write(&file, earlier).unwrap();
+            assert_eq!(read(&file, &model).is_some(), is_kept, "{address}");
+            let tries = Tries { read: true, edit: false, check: false };
+            keep(&file, &model, &tries).unwrap();
+            assert_eq!(read(&file, &model).map(|tries| (tries.read, tries.edit)), Some((true, false)), "{address}");
+        }
+    }
 }

@@ -1,9 +1,9 @@
 //! Shortens a conversation before it no longer fits into the model.
 //!
 //! Owns: when, and how much. Preferably at a checkpoint, because a vendor's cache has expired by then anyway; first long results of older
-//! turns, then older turns as a whole for a summary; at least a fifth at once, so that the prefix stays cached for a while. What people
-//! asked for, the plan and the list of changed files stay verbatim. Pure: the result is stored as an event, which `history` follows. Must
-//! not: call a model.
+//! turns, then older turns as a whole for a summary; down to half of the room where so much can go, so that the prefix stays cached for a
+//! while. At a checkpoint at least a fifth has to go. What people asked for, the plan and the list of changed files stay verbatim. Pure: the
+//! result is stored as an event, which `history` follows. Must not: call a model.
 //! Why by rules: docs/decisions/0029-older-turns-are-told-by-rules.md. Tests: `compact_tests.rs`.
 
 use domain::{Event, Input, Task};

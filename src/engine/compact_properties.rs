@@ -1,6 +1,6 @@
 //! Properties of every request of every task, as checked by `walk.rs`, with and without a model that summarizes older turns.
 
-use crate::engine::fixtures::{acted, answer, call, commit, decided};
+use crate::engine::fixtures::{acted, call, commit, decided};
 use crate::engine::walk::{FOLDERS, ORDER, Summarize, Walk, all};
 use domain::*;
 use proptest::prelude::*;
@@ -78,9 +78,7 @@ impl Pins {
             }
             Move::Plan(word) => {
                 let plan = format!("- [ ] step-{word} of the plan");
-                walk.ask();
-                let turn = walk.task().turn + 1;
-                walk.log.push(answer(turn, "I plan.", vec![call("p", "update_plan", json!({ "plan": plan }))]));
+                let turn = walk.answered("I plan.", vec![call("p", "update_plan", json!({ "plan": plan }))]);
                 walk.log.push(Event::PlanUpdated { plan: plan.clone(), steps: Vec::new(), by: None });
                 let noted = "noted".to_owned();
                 walk.log.push(Event::CallAnswered { turn, index: 0, answer: noted, malformed: false });
@@ -92,10 +90,8 @@ impl Pins {
                 fails(walk, *actions, word);
             }
             Move::Recall(number) => {
-                walk.ask();
-                let turn = walk.task().turn + 1;
                 let what = Recall { number: Some(number), words: String::new() };
-                walk.log.push(answer(turn, "", vec![call("r", "recall", json!({ "number": number }))]));
+                let turn = walk.answered("", vec![call("r", "recall", json!({ "number": number }))]);
                 walk.log.push(Event::Recalled { turn, index: 0, what });
             }
             Move::Visit(folder) => {
@@ -103,9 +99,7 @@ impl Pins {
                 visit(walk, *actions, FOLDERS[folder]);
             }
             Move::Nothing => {
-                walk.ask();
-                let turn = walk.task().turn + 1;
-                walk.log.push(answer(turn, "I think.", Vec::new()));
+                let turn = walk.answered("I think.", Vec::new());
                 walk.log.push(Event::Nudged { turn });
             }
             Move::Anew => {
@@ -117,9 +111,8 @@ impl Pins {
 }
 
 fn visit(walk: &mut Walk, number: u32, (folder, rules): (&str, &str)) {
-    walk.ask();
-    let (turn, path) = (walk.task().turn + 1, format!("{folder}/a.py"));
-    walk.log.push(answer(turn, "I look there.", vec![call("v", "read_file", json!({ "path": path }))]));
+    let path = format!("{folder}/a.py");
+    let turn = walk.answered("I look there.", vec![call("v", "read_file", json!({ "path": path }))]);
     walk.log.extend(acted(number, turn, 0, OutcomeStatus::Ok, "x = 1"));
     walk.pinned.push(rules.to_owned());
 }
@@ -141,9 +134,7 @@ fn changed(word: u32) -> CapturedTree {
 }
 
 fn fails(walk: &mut Walk, number: u32, word: u32) {
-    walk.ask();
-    let turn = walk.task().turn + 1;
-    walk.log.push(answer(turn, "I test.", vec![call("t", "bash", json!({ "command": "go test ./..." }))]));
+    let turn = walk.answered("I test.", vec![call("t", "bash", json!({ "command": "go test ./..." }))]);
     let text = format!(
         "--- FAIL: TestOpen{word} (0.00s)\n    a_test.go:7: got {word}, want 2\nFAIL\nFAIL\texample.com/a\t0.01s\n"
     );

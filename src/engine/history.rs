@@ -17,6 +17,7 @@ mod reminders;
 mod request;
 mod rules;
 mod scanned;
+mod signs;
 
 use domain::{
     CallRequest, Commit, Event, Item, ModelSummary, Outcome, Question, Rebased, Recall, Remarks, Request, Rules,
@@ -24,6 +25,7 @@ use domain::{
 };
 use minijinja::context;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use self::calls::{as_made, in_words};
 pub(super) use self::cut::{Cut, counted_since, written};
@@ -33,13 +35,13 @@ pub use self::pictures::Vision;
 use self::reminders::Reminders;
 pub use self::request::request;
 pub(super) use self::request::request_with;
+use self::signs::Signs;
 use super::failing::{EarlierRuns, Ran};
 use super::fence::{Fence, Trust, spelled};
 use super::nudge::{self, Form, Progress};
-use super::repeats::{Repeats, renews, tells};
 use super::style::text as blocks;
 use super::summary::Summary;
-use super::{outcome, prompt, recall, stuck};
+use super::{outcome, prompt, recall};
 use crate::llm::{ToolResult, Turn};
 use crate::policy::folders::Folders;
 
@@ -117,7 +119,7 @@ struct Replay<'a> {
     used: u8,
     head: Option<&'a Commit>,
     /// The last report of each command in this conversation; then that of the host's own checks.
-    ran: BTreeMap<&'a str, Ran>,
+    ran: BTreeMap<&'a str, Rc<Ran>>,
     checked: Option<Ran>,
     /// The checks' run on the present base, if it reported failures in time.
     on_base: Option<Ran>,
@@ -126,9 +128,7 @@ struct Replay<'a> {
     /// Those before the newest answer with calls, which goes on with them where it only notes something.
     nudges_before: u8,
     progress: Progress,
-    repeats: Repeats<'a>,
-    /// What actions wrote: the agent is told if it takes that back.
-    edited: stuck::Written<'a>,
+    signs: Signs<'a>,
 }
 
 /// An answer whose calls are getting their results.
@@ -189,19 +189,13 @@ impl<'a> Replay<'a> {
             nudges: 0,
             nudges_before: 0,
             progress: Progress::default(),
-            repeats: Repeats::default(),
-            edited: stuck::Written::default(),
+            signs: Signs::default(),
         }
     }
 
     fn take(&mut self, event: &'a Event) {
         self.numbered.apply(event);
-        if tells(event) {
-            self.edited = stuck::Written::default();
-        }
-        if renews(event) {
-            self.repeats = Repeats::default();
-        }
+        self.signs.renew(event);
         match event {
             Event::Requested { request } => self.requested(request),
             Event::Prepared { base, rules, pictures, difference, scan, on_base, .. } => {
@@ -406,17 +400,16 @@ impl<'a> Replay<'a> {
         let (_, index, place) = open.actions.iter().find(|(n, _, _)| *n == number)?;
         let call = open.calls.get(*index)?;
         self.progress.take(&call.call, ended);
-        let same = self.repeats.take(number, call, ended);
-        let undone = self.edited.take(number, call, ended);
         if let Some(summary) = &mut self.folding {
+            self.signs.take(number, call, ended, None);
             self.runs.ran(number, call, ended);
             summary.did(number, call, ended);
             return Some(call);
         }
         let command = outcome::command(call);
-        let now = command.and_then(|_| outcome::ran(ended));
-        let before = command.and_then(|command| self.ran.get(command));
-        let runs = outcome::Runs { now: now.as_ref(), earlier: EarlierRuns { before, base: self.on_base.as_ref() } };
+        let now = command.and_then(|_| outcome::ran(ended)).map(Rc::new);
+        let before = command.and_then(|command| self.ran.get(command)).map(Rc::as_ref);
+        let runs = outcome::Runs { now: now.as_deref(), earlier: EarlierRuns { before, base: self.on_base.as_ref() } };
         let (mut text, error) = outcome::render(self.fence, call, ended, place, &runs, cap);
         if old && spelled(&ended.text).chars().count() > cap {
             let again = match self.form {
@@ -425,14 +418,7 @@ impl<'a> Replay<'a> {
             };
             text.push_str(&format!("\nNote: {again} shows the whole again."));
         }
-        if let Some(before) = same {
-            text.push_str(&format!(
-                "\nNote: action {before} was the same and gave the same. Once more gives nothing new: do something else."
-            ));
-        }
-        if let Some(undone) = undone {
-            text.push_str(&format!("\nNote: {undone}. Think again about the cause before the next change."));
-        }
+        text.push_str(&self.signs.take(number, call, ended, now.clone()));
         if let (Some(command), Some(now)) = (command, now) {
             self.ran.insert(command, now);
         }

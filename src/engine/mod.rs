@@ -75,7 +75,7 @@ pub struct EngineConfig {
     pub rules_chars: usize,
     /// The most of what a pull request under review changes that is sent, in characters.
     pub difference_chars: usize,
-    /// Whether calls written into an answer's text count; only for servers of the operator's own.
+    /// Whether calls written into an answer's text count; only for servers of the operator's own, by their address.
     pub spoken: bool,
     /// Whether rules that the host enforces anyway are left out of the prompt.
     pub brief: bool,
@@ -83,7 +83,7 @@ pub struct EngineConfig {
     pub must_call: bool,
     /// How the model takes pictures; none if it is shown none.
     pub vision: Option<history::Vision>,
-    /// Whether requests carry a cache key; a server of the operator's own may not know that field.
+    /// Whether requests carry a cache key; a server at another address than the vendor's may not know that field.
     pub cache_key: bool,
 }
 
@@ -129,7 +129,7 @@ impl EngineConfig {
             brief,
             must_call,
             vision,
-            cache_key: !spoken,
+            cache_key: !entry.needs_trials(),
             ..new
         }
     }

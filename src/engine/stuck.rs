@@ -2,8 +2,10 @@
 //! without a call that can be carried out.
 //!
 //! Owns: what counts as evidence, and how much is enough. First the agent is told beside the result of an action
-//! that repeats or takes back another (`history`); then the conversation is restarted, once; then a person is asked. Pure, from the log
-//! alone. Must not: judge what is right. Tests: below, and `tests/stories/stuck.rs`.
+//! that repeats or takes back another, or of a check that fails as before (`history::signs`); then the conversation is restarted, once; then
+//! a person is asked. Pure, from the log alone. Must not: judge what is right. Tests: below, and `tests/stories/stuck.rs`.
+
+use std::rc::Rc;
 
 use domain::{Action, CallRequest, Event, Input, Outcome, PauseReason, Task};
 
@@ -102,7 +104,7 @@ struct ActionHistory<'a> {
     evidence: Vec<String>,
     repeats: Repeats<'a>,
     written: Written<'a>,
-    checks: Vec<Check<'a>>,
+    checks: Checks<'a>,
 }
 
 /// What actions wrote into files.
@@ -114,11 +116,17 @@ pub(super) struct Written<'a> {
     contents: Vec<(&'a str, &'a str, u32)>,
 }
 
+/// Runs of checks, and whether something changed between them.
+#[derive(Default)]
+pub(super) struct Checks<'a> {
+    all: Vec<Check<'a>>,
+}
+
 /// Runs that reported the same failures.
 struct Check<'a> {
     /// The forms in which its command was given.
     commands: Vec<&'a str>,
-    ran: Ran,
+    ran: Rc<Ran>,
     /// How many runs reported these failures, each after a change.
     runs: u32,
     /// Whether something changed since the last one.
@@ -183,49 +191,66 @@ impl<'a> Written<'a> {
 impl<'a> ActionHistory<'a> {
     fn take(&mut self, number: u32, call: &'a CallRequest, ended: &'a Outcome) {
         let before = self.repeats.take(number, call, ended);
-        // A successful action without output may do something each time, as appending a line does.
-        if let Some(before) = before.filter(|_| !ended.text.is_empty() || !ended.status.succeeded()) {
+        if let Some(before) = before.filter(|_| !has_effect(ended)) {
             let what = call.call.action().map(|action| format!("{} {}", action.kind(), action.object()));
             let what = short(&what.unwrap_or_default());
             return self.evidence.push(format!("action {number} was action {before} again and gave the same: {what}"));
         }
         self.evidence.extend(self.written.take(number, call, ended));
-        match outcome::command(call).zip(outcome::ran(ended)) {
-            Some((command, ran)) => {
-                self.ran(number, command, ran);
-                // A command may also edit; its outcome lists the files that it touched.
-                if ended.touched.as_ref().is_some_and(|touched| touched.changed_work()) {
-                    let others = self.checks.iter_mut().filter(|other| !other.commands.contains(&command));
-                    others.for_each(|other| other.changed = true);
-                }
-            }
-            None if call.call.may_change_the_tree() => {
-                self.checks.iter_mut().for_each(|check| check.changed = true);
-            }
-            None => {}
+        let report = outcome::command(call).and_then(|_| outcome::ran(ended)).map(Rc::new);
+        if let Some(changes) = self.checks.take(call, ended, report) {
+            let command = short(outcome::command(call).unwrap_or_default());
+            self.evidence.push(format!("action {number}: {command} fails as it did {changes} changes ago"));
         }
     }
+}
 
-    /// Adds a run with failures. It counts if something changed since the last one and it reports the same, whatever the form of its command.
-    fn ran(&mut self, number: u32, command: &'a str, now: Ran) {
-        let same = self.checks.iter().position(|check| !now.is_empty() && now.is_same(&check.ran));
+/// Whether an action that gave the same as before may have done something all the same: a successful one without output, as appending a
+/// line is.
+pub(super) fn has_effect(ended: &Outcome) -> bool {
+    ended.text.is_empty() && ended.status.succeeded()
+}
+
+impl<'a> Checks<'a> {
+    /// Adds an action, with the report of its command's run; returns how many changes ago that failed as it does now, if it is evidence.
+    pub(super) fn take(&mut self, call: &'a CallRequest, ended: &Outcome, report: Option<Rc<Ran>>) -> Option<u32> {
+        let Some((command, ran)) = outcome::command(call).zip(report) else {
+            if call.call.may_change_the_tree() {
+                self.all.iter_mut().for_each(|check| check.changed = true);
+            }
+            return None;
+        };
+        let runs = self.ran(command, ran);
+        // A command may also edit; its outcome lists the files that it touched.
+        if ended.touched.as_ref().is_some_and(|touched| touched.changed_work()) {
+            let others = self.all.iter_mut().filter(|other| !other.commands.contains(&command));
+            others.for_each(|other| other.changed = true);
+        }
+        (runs >= RUNS).then(|| runs - 1)
+    }
+
+    /// Adds a run; returns how many reported these failures. It counts if something changed since the last one and it reports the same,
+    /// whatever the form of its command.
+    fn ran(&mut self, command: &'a str, now: Rc<Ran>) -> u32 {
+        let same = self.all.iter().position(|check| !now.is_empty() && now.is_same(&check.ran));
         let (mut commands, mut runs) = (Vec::new(), 1);
         if let Some(at) = same {
-            let check = self.checks.remove(at);
+            let check = self.all.remove(at);
             (commands, runs) = (check.commands, check.runs + u32::from(check.changed));
         }
-        for check in &mut self.checks {
+        for check in &mut self.all {
             check.commands.retain(|other| *other != command);
         }
-        self.checks.retain(|check| !check.commands.is_empty());
+        self.all.retain(|check| !check.commands.is_empty());
         if !commands.contains(&command) {
             commands.push(command);
         }
-        if runs >= RUNS {
-            let command = short(command);
-            self.evidence.push(format!("action {number}: {command} fails as it did {} changes ago", runs - 1));
+        // A long conversation compares with the newest ones.
+        if self.all.len() >= ACTIONS {
+            self.all.remove(0);
         }
-        self.checks.push(Check { commands, ran: now, runs, changed: false });
+        self.all.push(Check { commands, ran: now, runs, changed: false });
+        runs
     }
 }
 

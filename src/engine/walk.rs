@@ -1,7 +1,8 @@
 //! Walks through a task turn by turn, as effects and machine would, for tests of long conversations.
 //!
-//! Owns: the properties of every request: it is within the budget, begins with the previous one unless the conversation was shortened, has
-//! a result for each call, is the same for the same log, contains what is pinned, and no order of a summary outside of a fence.
+//! Owns: the properties of every request: it is within the budget, by the estimate and by what the server counts, begins with the previous
+//! one unless the conversation was shortened, has a result for each call, is the same for the same log, contains what is pinned, and no
+//! order of a summary outside of a fence; and of each shortening: it goes down to half of the room, or as far as it can.
 
 use super::compact::due;
 use super::fixtures::{answer, call, prepared, requested};
@@ -32,6 +33,8 @@ fn outside(text: &str) -> String {
 }
 
 pub(super) const WINDOW: u64 = 16_000;
+/// The longest prompt beside the longest answer.
+const ROOM: u64 = WINDOW - 2_000;
 /// Part of the task's request.
 const RULE: &str = "make 1.10 newer than 1.9";
 /// The repository's own rules: of its root, and of each folder.
@@ -45,7 +48,7 @@ pub(super) fn config() -> EngineConfig {
 
 /// What a server counts: a little more than the usual quarter.
 pub(super) fn counted(request: &ModelRequest) -> u64 {
-    request.chars() * 3 / 10
+    (request.chars() * 3).div_ceil(10)
 }
 
 /// Every third action prints much, the others little.
@@ -106,14 +109,24 @@ impl Walk {
     pub fn ask(&mut self) -> ModelRequest {
         let due = due_of(&self.log, Style::Tools, WINDOW);
         if let Some(Input::Compacted { turn, shrunk, folded, rate }) = due {
+            let before = self.estimated();
             self.log.push(Event::Compacted { turn, shrunk, folded, rate });
             self.compactions += 1;
+            let after = self.estimated();
+            assert!(after <= ROOM / 2 || shrunk + 1 == turn, "{after} of {before} tokens are left, and more could go");
+            let enough = if before > ROOM { ROOM } else { before / 5 * 4 };
+            assert!(after <= enough, "{after} of {before} tokens are left: too little went");
             self.tell();
         }
         let request = history::request(&self.task(), &self.log, Form::Tools, &config());
         self.check(&request);
         self.last = Some((request.clone(), self.compactions));
         request
+    }
+
+    fn estimated(&self) -> u64 {
+        let request = history::request(&self.task(), &self.log, Form::Tools, &config());
+        context::estimate(&request, &self.log)
     }
 
     /// As the effect that has turns summarized which were just left out.
@@ -136,7 +149,9 @@ impl Walk {
 
     fn check(&mut self, request: &ModelRequest) {
         let estimated = context::estimate(request, &self.log);
-        assert!(estimated <= WINDOW - 2_000, "{estimated} tokens are over the budget");
+        assert!(estimated <= ROOM, "{estimated} tokens are over the budget");
+        let counted = counted(request);
+        assert!(counted <= ROOM, "the server counts {counted} tokens, which leaves no room for the answer");
         self.biggest = self.biggest.max(estimated);
         if let Some((before, compactions)) = &self.last
             && *compactions == self.compactions
@@ -169,18 +184,24 @@ impl Walk {
         self.acts(number..number + 1);
     }
 
-    /// One answer with these actions.
-    pub fn acts(&mut self, numbers: std::ops::Range<u32>) {
+    /// An answer to the next request, whose tokens its server counts; returns its turn.
+    pub fn answered(&mut self, text: &str, calls: Vec<CallRequest>) -> u32 {
         let request = self.ask();
         let turn = self.task().turn + 1;
+        let mut event = answer(turn, text, calls);
+        if let Event::TurnCompleted { usage, .. } = &mut event {
+            usage.input = counted(&request);
+        }
+        self.log.push(event);
+        turn
+    }
+
+    /// One answer with these actions.
+    pub fn acts(&mut self, numbers: std::ops::Range<u32>) {
         let run =
             |number: u32| call(&format!("c{number}"), "bash", json!({ "command": format!("make step-{number}") }));
         let calls = numbers.clone().map(run).collect();
-        let mut said = answer(turn, &format!("I do step {} now.", numbers.start), calls);
-        if let Event::TurnCompleted { usage, .. } = &mut said {
-            usage.input = counted(&request);
-        }
-        self.log.push(said);
+        let turn = self.answered(&format!("I do step {} now.", numbers.start), calls);
         for (index, number) in (0..).zip(numbers) {
             self.log.push(Event::ActionStarted { number, turn, index });
             self.log.push(Event::ActionFinished { number, outcome: ended(number, self.loud) });

@@ -65,7 +65,7 @@ pub fn began(title: &str, body: &str) -> Vec<Event> {
 }
 
 /// The answer to one request, as the engine stores it.
-fn answer(turn: u32, text: &str, calls: &[(&str, Value)]) -> Event {
+pub fn answer(turn: u32, text: &str, calls: &[(&str, Value)]) -> Event {
     let made = |(at, (name, arguments)): (usize, &(&str, Value))| ToolCall {
         id: format!("call_{turn}_{at}"),
         name: (*name).to_owned(),
@@ -88,7 +88,7 @@ fn answer(turn: u32, text: &str, calls: &[(&str, Value)]) -> Event {
     }
 }
 
-fn acted(number: u32, turn: u32, index: u32, code: i32, text: &str) -> [Event; 2] {
+pub fn acted(number: u32, turn: u32, index: u32, code: i32, text: &str) -> [Event; 2] {
     let status = if code == 0 { OutcomeStatus::Ok } else { OutcomeStatus::Exited { code } };
     let outcome = Outcome { duration_ms: 400, ..Outcome::new(status, text) };
     [Event::ActionStarted { number, turn, index }, Event::ActionFinished { number, outcome }]
@@ -105,7 +105,7 @@ fn approved(n: u32) -> Event {
 }
 
 /// Four calls in one answer, one of them refused; a plain answer with its nudge; an approval; one more call.
-fn several_at_once() -> Vec<Event> {
+pub fn several_at_once() -> Vec<Event> {
     let mut log = began("Sums are wrong", "`add(1, 2)` gives -1.");
     let calls = [
         ("update_plan", json!({ "plan": "- read\n- mend" })),
@@ -131,7 +131,7 @@ fn several_at_once() -> Vec<Event> {
 }
 
 /// Thirty answers with three calls each, whose results fill the context window.
-fn long() -> Vec<Event> {
+pub fn long() -> Vec<Event> {
     let mut log = began("Sums are wrong", &"long ".repeat(2_000));
     for turn in 1..=30 {
         let read = |at: u32| ("read_file", json!({ "path": format!("src/part{turn}_{at}.py"), "from": at + 1 }));
@@ -145,7 +145,7 @@ fn long() -> Vec<Event> {
 }
 
 /// Sends each request of the log's conversation, including the next one.
-async fn sent(wire: Wire, log: &[Event]) -> Vendor {
+pub async fn sent(wire: Wire, log: &[Event]) -> Vendor {
     let text = json!([{ "type": "text", "text": "ok" }]);
     let reply = match wire {
         Wire::Openai => json!({ "choices": [{ "message": { "content": "ok" } }] }),
@@ -170,7 +170,7 @@ async fn sent(wire: Wire, log: &[Event]) -> Vendor {
 }
 
 /// The body up to the end of the messages, without the closing bracket. Anthropic's cache marker moves to the newest block and is not part
-/// of the cached text, so it is removed.
+/// of the cached text, so it is removed; `marks` has what it finds.
 fn messages(raw: &str) -> String {
     let raw = raw.replace("\"cache_control\":{\"type\":\"ephemeral\"},", "");
     let ends = ["],\"model\":", "],\"generationConfig\":", "],\"instructions\":", "],\"max_output_tokens\":"];

@@ -49,6 +49,12 @@ fn temperature(body: &Value, most: f64) -> Checked {
     want(given.is_none_or(|it| it.as_f64().is_some_and(|it| (0.0..=most).contains(&it))), "temperature")
 }
 
+/// A request ends with words or results, never with the beginning of an answer: several models refuse that.
+pub fn not_prefilled(turns: &Value) -> Checked {
+    let last = turns.as_array().and_then(|turns| turns.last()).map(|turn| &turn["role"]);
+    want(last.is_some_and(|role| role != "assistant" && role != "model"), "the conversation must end with the user")
+}
+
 /// Both of OpenAI's wire formats: a tool choice names an existing tool, and a cache key has at most 64 characters.
 pub fn openai_choice(body: &Value) -> Checked {
     let (choice, key) = (body.get("tool_choice"), body.get("prompt_cache_key"));
@@ -93,6 +99,7 @@ fn openai_body(body: &Value) -> Checked {
     for (at, message) in body["messages"].as_array().ok_or("messages must be a list")?.iter().enumerate() {
         openai_message(message, at, &mut waiting).map_err(|what| format!("messages[{at}]: {what}"))?;
     }
+    not_prefilled(&body["messages"])?;
     want(waiting.is_empty(), "calls without a result")
 }
 
@@ -209,6 +216,7 @@ fn anthropic_body(body: &Value) -> Checked {
         let place = format!("messages.{at}");
         waiting = anthropic_blocks(role, blocks, &waiting).map_err(|what| format!("{place}: {what}"))?;
     }
+    not_prefilled(&body["messages"])?;
     want(waiting.is_empty(), "tool_use ids were found without tool_result blocks immediately after")
 }
 

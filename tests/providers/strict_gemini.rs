@@ -4,7 +4,7 @@ use axum::http::HeaderMap;
 use serde_json::{Value, json};
 
 use crate::KEY;
-use crate::strict::{Checked, header, is_base64, is_token, only, want};
+use crate::strict::{Checked, header, is_base64, is_token, not_prefilled, only, want};
 
 /// `generateContent` and `streamGenerateContent`.
 pub fn check(path: &str, headers: &HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
@@ -40,6 +40,7 @@ fn whole(body: &Value) -> Checked {
             schema(parameters)?;
         }
     }
+    not_prefilled(&body["contents"])?;
     contents(body["contents"].as_array().ok_or("contents is not specified")?)
 }
 

@@ -4,7 +4,7 @@ use axum::http::HeaderMap;
 use serde_json::{Value, json};
 
 use crate::KEY;
-use crate::strict::{Checked, header, holds_a_picture, is_token, only, openai_choice, want};
+use crate::strict::{Checked, header, holds_a_picture, is_token, not_prefilled, only, openai_choice, want};
 
 /// `POST /v1/responses`.
 pub fn check(path: &str, headers: &HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
@@ -55,6 +55,7 @@ fn whole(body: &Value) -> Checked {
     for (at, item) in body["input"].as_array().ok_or("input must be a list")?.iter().enumerate() {
         one(item, &mut waiting).map_err(|what| format!("input[{at}]: {what}"))?;
     }
+    not_prefilled(&body["input"])?;
     want(waiting.is_empty(), "No tool output found for function call")
 }
 

@@ -107,7 +107,7 @@ pub async fn look(entry: &Entry, model: &dyn Model) -> Vec<Finding> {
         let hint = "set name and context_tokens to what the server has, or start it as they say".to_owned();
         found.push(Finding::Fault { found: fault, hint });
     }
-    if presence.window.is_none() && entry.is_own_server() {
+    if presence.window.is_none() && entry.needs_trials() {
         // Ollama cuts a longer prompt off without a word.
         let most = presence.most.map(|most| format!(" (the model itself holds at most {most})")).unwrap_or_default();
         let note = format!(
@@ -150,7 +150,7 @@ async fn template(entry: &Entry, model: &dyn Model) -> Option<Finding> {
         ModelStyle::Auto => true,
         ModelStyle::Text | ModelStyle::Files => return None,
     };
-    if !entry.is_own_server() {
+    if !entry.needs_trials() {
         return None;
     }
     match tokio::time::timeout(WAIT, probe::takes_results(model)).await {
