@@ -199,9 +199,9 @@ impl Link {
         self.wire.send(ToRunner::Ack { id }, Bytes::new()).await
     }
 
-    /// Waits until the connection is over and says why.
-    pub async fn ended(&self) -> LinkError {
-        self.inbox.ended().await
+    /// Why the connection is over; none while it stands.
+    pub fn end(&self) -> Option<LinkError> {
+        self.inbox.over()
     }
 
     /// Sends the request; if that fails it counts as never made.

@@ -10,6 +10,7 @@ use protocol::broker::ContainerState;
 use tokio::sync::Mutex;
 
 use super::core::Core;
+use super::link::LinkError;
 use super::record::Record;
 use super::session::{self, HOST_IDS, Session, ended};
 use super::{Result, SandboxError};
@@ -35,10 +36,15 @@ impl Sessions {
         self.attached.lock().await.insert(task, session);
     }
 
-    /// The attached container of a task, which is attached (and thawed or started) if necessary.
+    /// The attached container of a task, which is attached (and thawed or started) if necessary, also where its connection is over.
     pub async fn of(&self, task: i64) -> Result<Arc<Session>> {
-        if let Some(session) = self.attached.lock().await.get(&task) {
-            return Ok(Arc::clone(session));
+        let current = self.attached.lock().await.get(&task).cloned();
+        if let Some(session) = current {
+            let Some(end) = session.link.end() else { return Ok(session) };
+            self.drop_session(task, &session).await;
+            if matches!(end, LinkError::Protocol(_)) {
+                return Err(self.unless_trusted(task, session::from_link(&end)).await);
+            }
         }
         let record = self.core.records.ready(task)?;
         let found = self.core.broker.inspect(&record.name).await.map_err(session::from_broker)?;

@@ -22,6 +22,8 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, WriteHalf};
 use tokio::process::{Child, ChildStdin, Command};
 
+#[path = "local_connections.rs"]
+mod local_connections;
 #[path = "local_host.rs"]
 mod local_host;
 #[path = "old_runner.rs"]
@@ -121,21 +123,6 @@ impl LocalBroker {
     #[allow(dead_code, reason = "for tests/trees.rs alone")]
     pub fn speaks(&self, name: &str, version: u32) {
         self.containers.lock().unwrap().get_mut(name).expect("it is there").version = Some(version);
-    }
-
-    /// Has a container send these bytes, now and to every host that attaches later, as one would whose runner was replaced.
-    #[allow(dead_code, reason = "for tests/trees.rs alone")]
-    pub async fn say(&self, name: &str, noise: &[u8]) {
-        let listeners = {
-            let mut containers = self.containers.lock().unwrap();
-            let local = containers.get_mut(name).expect("it is there");
-            local.noise = noise.to_owned();
-            local.run.as_ref().map(|run| Arc::clone(&run.listeners))
-        };
-        let Some(listeners) = listeners else { return };
-        for listener in listeners.lock().await.iter_mut() {
-            drop(listener.write_all(noise).await);
-        }
     }
 
     /// Puts a container, from its next start on, on a disk that is nearly full.

@@ -67,6 +67,26 @@ async fn another_boot_is_no_sandbox_of_ours_and_an_engine_that_is_away_is_no_los
     assert_eq!(gone(&world.sandboxes).await, Loss::EngineRestarted);
 }
 
+/// What a look reads. It is repeated once, as by the outbox, because the first one may be what notices that its connection is over.
+async fn looked(world: &World) -> Result<Option<String>, SandboxError> {
+    match world.sandboxes.looks.text(1, "README.md", 100).await {
+        Err(SandboxError::Unavailable(_)) => world.sandboxes.looks.text(1, "README.md", 100).await,
+        looked => looked,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_look_goes_on_after_the_broker_s_restart_and_tells_the_end_of_the_sandbox() {
+    let world = World::new().await;
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.expect("prepared");
+    assert_eq!(looked(&world).await, Ok(Some("# Demo\n".to_owned())));
+    world.broker.cut(CONTAINER).await;
+    assert_eq!(looked(&world).await, Ok(Some("# Demo\n".to_owned())));
+    world.broker.end(CONTAINER, End::Itself);
+    assert_eq!(looked(&world).await, Err(SandboxError::Gone(Loss::Ended)));
+    assert_eq!(gone(&world.sandboxes).await, Loss::Ended);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_router_that_is_replaced_names_the_tasks_with_an_open_way() {
     let world = World::new().await;
@@ -119,7 +139,7 @@ fn noise() -> Vec<u8> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_that_breaks_the_protocol_is_removed_wherever_that_is_seen() {
-    for seen_by in ["an action", "a checkpoint", "attaching", "waking"] {
+    for seen_by in ["an action", "a look", "a checkpoint", "attaching", "waking"] {
         let world = World::new().await;
         world.sandboxes.of_tasks.prepare(&world.spec(1)).await.expect("prepared");
         match seen_by {
@@ -130,6 +150,11 @@ async fn one_that_breaks_the_protocol_is_removed_wherever_that_is_seen() {
         world.broker.say(CONTAINER, &noise()).await;
         match seen_by {
             "an action" => assert_eq!(world.bash(1, "true").await.lost, Some(Loss::Untrusted)),
+            "a look" => {
+                assert_eq!(looked(&world).await, Err(SandboxError::Gone(Loss::Untrusted)));
+                // Where the look itself met it, the next one who needs the sandbox has it removed.
+                assert_eq!(gone(&world.sandboxes).await, Loss::Untrusted, "{seen_by}");
+            }
             "a checkpoint" => {
                 let captured = world.sandboxes.captures.capture(&world.capture_spec(1, 1, &world.base)).await;
                 assert_eq!(captured.err(), Some(SandboxError::Gone(Loss::Untrusted)));

@@ -72,6 +72,11 @@ impl Inbox {
         self.changed.notify_waiters();
     }
 
+    /// Why the connection is over; none while it stands.
+    pub(super) fn over(&self) -> Option<LinkError> {
+        self.lock().end.clone()
+    }
+
     /// The first value that `pick` finds, or the reason of the connection's end.
     async fn wait<T>(&self, mut pick: impl FnMut(&mut State) -> Option<T>) -> Result<T, LinkError> {
         loop {
