@@ -2,10 +2,12 @@
 //!
 //! Owns one connection: says Hello, sends requests, waits for results, moves streams within a window, and ends the connection at the first
 //! message that it did not ask for. Input is untrusted: frames, windows and stored results are limited. Must not decide what is run, nor
-//! repeat anything: a request is sent once, and a lost connection is an error that the caller handles by attaching again. Tests with the
-//! real runner: `runner/tests/`.
+//! repeat anything: a request is sent once, and a lost connection is an error that the caller handles by attaching again. Tests:
+//! `link/tests.rs`, with the real runner `runner/tests/`.
 
 mod inbox;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 use std::sync::Arc;
@@ -21,6 +23,9 @@ use self::wire::Wire;
 
 /// How long a cancelled stream may take to end.
 const CANCELLED: Duration = Duration::from_secs(5);
+
+/// How long the results that a runner repeats after its Hello may take.
+const REPEATED: Duration = Duration::from_secs(5);
 
 /// Any byte stream to a runner: an attached container, a pipe, a vsock.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -187,14 +192,16 @@ impl Link {
         let _ = self.wire.send(ToRunner::Cancel { id }, Bytes::new()).await;
     }
 
-    /// Acknowledges a stored result, so that the runner may forget it.
+    /// Acknowledges a stored result, so that the runner may forget it. One that the runner repeats after its Hello is waited for, because
+    /// nothing expects it once it is forgotten.
     ///
     /// # Errors
-    /// `Refused` while the request still runs; `Closed`, or what ended the connection.
+    /// `Refused` while the request still runs; `Timeout` if a result is not repeated; `Closed`, or what ended the connection.
     pub async fn ack(&self, id: u64) -> Result<(), LinkError> {
         if self.inbox.is_running(id) {
             return Err(LinkError::Refused(format!("request {id} has not finished")));
         }
+        timeout(REPEATED, self.inbox.arrived(id)).await.map_err(|_| LinkError::Timeout)??;
         self.inbox.forget(id);
         self.wire.send(ToRunner::Ack { id }, Bytes::new()).await
     }

@@ -3,7 +3,7 @@
 //! Owns ids and acknowledgement of the host's own requests, and the translation of errors into [`SandboxError`]. Must not know what a
 //! container is for. Tests: `tests/trees.rs`.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -86,8 +86,8 @@ esac
 pub(super) struct Session {
     pub boot: String,
     pub link: Link,
-    /// The last action whose result is not acknowledged yet.
-    pub unacked: Mutex<Option<u64>>,
+    /// Requests whose results are not acknowledged yet: the last action, and what earlier connections left.
+    unacked: Mutex<BTreeSet<u64>>,
     ids: Arc<AtomicU64>,
 }
 
@@ -144,7 +144,7 @@ impl Session {
 
     /// A session over an existing connection.
     pub(super) fn over(link: Link, ids: Arc<AtomicU64>) -> Self {
-        Self { boot: String::new(), link, unacked: Mutex::new(None), ids }
+        Self { boot: String::new(), link, unacked: Mutex::default(), ids }
     }
 
     /// Attaches to a task's container, in the version that its runner speaks.
@@ -167,7 +167,32 @@ impl Session {
         let stream = broker.attach(name).await.map_err(from_broker)?;
         let (link, welcome) = Link::attach_as(Box::new(stream), epoch, version).await.map_err(|e| from_link(&e))?;
         let boot = welcome.boot.clone();
-        Ok((Self { boot, link, unacked: Mutex::new(None), ids }, welcome))
+        let unacked = Mutex::new(welcome.known.iter().map(|known| known.id).collect());
+        Ok((Self { boot, link, unacked, ids }, welcome))
+    }
+
+    /// Remembers a request whose result its caller has yet to store.
+    pub(super) fn remember(&self, id: u64) {
+        if let Ok(mut unacked) = self.unacked.lock() {
+            unacked.insert(id);
+        }
+    }
+
+    /// Acknowledges the results that nobody asks for any more, so that the runner's memory does not fill up. Best effort: a request that
+    /// still runs stays for the next time.
+    pub(super) async fn settle(&self, is_over: impl Fn(u64) -> bool) {
+        let over: Vec<u64> = match self.unacked.lock() {
+            Ok(unacked) => unacked.iter().copied().filter(|id| is_over(*id)).collect(),
+            Err(_) => return,
+        };
+        for id in over {
+            match self.link.ack(id).await {
+                Ok(()) => drop(self.unacked.lock().map(|mut unacked| unacked.remove(&id))),
+                Err(LinkError::Refused(_)) => {}
+                // The next connection learns what is left.
+                Err(_) => return,
+            }
+        }
     }
 
     fn next_id(&self) -> u64 {

@@ -59,17 +59,15 @@ impl Sessions {
         }
         let attached =
             Session::attach(self.core.broker.as_ref(), &record, self.core.epoch, Arc::clone(&self.core.ids)).await;
-        let (session, welcome) = match attached {
-            Ok(attached) => attached,
+        let session = match attached {
+            Ok((session, _)) => session,
             Err(e) => return Err(self.unless_trusted(task, e).await),
         };
         if record.boot.as_ref() != Some(&session.boot) {
             return Err(self.lost(task, Loss::Restarted));
         }
-        for known in welcome.known.iter().filter(|known| known.finished && known.id & HOST_IDS != 0) {
-            // Left by an earlier life of the host; best effort.
-            drop(session.link.ack(known.id).await);
-        }
+        // Left by earlier connections.
+        session.settle(|id| id & HOST_IDS != 0).await;
         let session = Arc::new(session);
         self.put(task, Arc::clone(&session)).await;
         Ok(session)

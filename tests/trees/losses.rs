@@ -7,7 +7,7 @@ use caisson::sandbox::{SandboxError, Sandboxes, Settings};
 use domain::{Action, Loss};
 use protocol::broker::{ContainerSpec, End, Purpose};
 use protocol::frame::Message;
-use protocol::runner::{FromRunner, Limits, MAX_PAYLOAD, MAX_REQUESTS, RequestStatus, VERSION};
+use protocol::runner::{FromRunner, Limits, MAX_PAYLOAD, MAX_REQUESTS, RequestStatus, Status, VERSION};
 
 use crate::world::World;
 
@@ -85,6 +85,17 @@ async fn a_look_goes_on_after_the_broker_s_restart_and_tells_the_end_of_the_sand
     world.broker.end(CONTAINER, End::Itself);
     assert_eq!(looked(&world).await, Err(SandboxError::Gone(Loss::Ended)));
     assert_eq!(gone(&world.sandboxes).await, Loss::Ended);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_takes_actions_after_more_waits_than_the_runner_keeps_results() {
+    let world = World::new().await;
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.expect("prepared");
+    for n in 0..MAX_REQUESTS + 6 {
+        let acted = world.bash(1, "true").await;
+        assert_eq!((acted.outcome.status, acted.lost), (Status::Ok, None), "action {n}");
+        world.sandboxes.of_tasks.rest(1).await.expect("resting");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -33,6 +33,8 @@ struct Slot {
     outcome: Option<Outcome>,
     /// Whether an earlier connection made the request, so that leftovers of its stream are dropped.
     inherited: bool,
+    /// Whether it had finished before this connection, so that its result is repeated right after the runner's Hello.
+    repeated: bool,
     /// Whether its caller reads output.
     gives: bool,
     buffer: BytesMut,
@@ -154,7 +156,13 @@ impl Inbox {
     }
 
     pub(super) fn is_running(&self, id: u64) -> bool {
-        self.lock().requests.get(&id).is_some_and(|slot| slot.outcome.is_none())
+        self.lock().requests.get(&id).is_some_and(|slot| slot.outcome.is_none() && !slot.repeated)
+    }
+
+    /// Waits for a request's result, if it is expected at all.
+    pub(super) async fn arrived(&self, id: u64) -> Result<(), LinkError> {
+        let arrived = |state: &mut State| state.requests.get(&id).is_none_or(|slot| slot.outcome.is_some());
+        self.wait(|state| arrived(state).then_some(())).await
     }
 
     pub(super) fn forget(&self, id: u64) {
@@ -198,8 +206,8 @@ impl State {
         if requests.len() > MAX_REQUESTS {
             return Err(breach("it holds more requests than there may be"));
         }
-        let inherited = || Slot { inherited: true, ..Slot::default() };
-        self.requests = requests.iter().map(|known| (known.id, inherited())).collect();
+        let inherited = |repeated| Slot { inherited: true, repeated, ..Slot::default() };
+        self.requests = requests.iter().map(|known| (known.id, inherited(known.finished))).collect();
         self.welcome = Some(Welcome { boot, runner, known: requests, lacks });
         Ok(())
     }
