@@ -39,7 +39,7 @@ const MARGIN: Duration = Duration::from_secs(20);
 /// Why a request over the connection failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
-    /// The stream ended or broke: the container is gone, or the engine is.
+    /// The stream ended or broke (the container is gone, or the engine is), or a later connection took over.
     #[error("the connection to the sandbox is closed")]
     Closed,
     /// The runner or this side refused it; repeating won't help.
@@ -100,7 +100,8 @@ impl Drop for CancelOnDrop<'_> {
 }
 
 impl Link {
-    /// Takes the stream over with `epoch`. Leftovers of older hosts are skipped; a runner that obeys a higher epoch refuses.
+    /// Takes the stream over with `epoch`, which is higher than that of every connection to the runner before. Leftovers of those are
+    /// skipped; a runner that obeys a higher epoch refuses.
     ///
     /// # Errors
     /// `Refused` for a lower epoch or another protocol version, `Timeout` after ten seconds, `Closed`.

@@ -1,7 +1,7 @@
 //! A container with the connection to its runner, for the host's own operations in it.
 //!
 //! Owns ids and acknowledgement of the host's own requests, and the translation of errors into [`SandboxError`]. Must not know what a
-//! container is for. Tests: `tests/trees.rs`.
+//! container is for. Tests: below and `tests/trees.rs`.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,6 +21,8 @@ use super::{Result, SandboxError};
 
 /// Bit of the ids of the host's own requests; ids of a task's actions never have it.
 pub(super) const HOST_IDS: u64 = 1 << 62;
+/// Lower bits of a host's request ids, which count within one life of the process; its epoch is above them.
+pub(super) const COUNT_BITS: u32 = 28;
 
 /// How often a container is looked at whose connection has ended, and the time between: an engine may report its end later.
 const LOOKS: usize = 20;
@@ -165,6 +167,7 @@ impl Session {
         ids: Arc<AtomicU64>,
     ) -> Result<(Self, Welcome)> {
         let stream = broker.attach(name).await.map_err(from_broker)?;
+        let epoch = connection_epoch(epoch, &ids);
         let (link, welcome) = Link::attach_as(Box::new(stream), epoch, version).await.map_err(|e| from_link(&e))?;
         let boot = welcome.boot.clone();
         let unacked = Mutex::new(welcome.known.iter().map(|known| known.id).collect());
@@ -263,6 +266,13 @@ impl Session {
     pub(super) async fn must(&self, work: Work<'_>, what: &str) -> Result<()> {
         succeeded(&self.outcome(work).await?, what)
     }
+}
+
+/// Epoch of a new connection in this life of the process, higher than those of all connections before it: a runner that was slow may also
+/// answer the Hello of one that was given up.
+fn connection_epoch(life: u64, ids: &AtomicU64) -> u64 {
+    let count = ids.fetch_add(1, Ordering::Relaxed) & ((1 << COUNT_BITS) - 1);
+    (life << COUNT_BITS) | count
 }
 
 /// Turns an unsuccessful outcome into the error that says what was exceeded or failed.
@@ -416,4 +426,17 @@ pub(super) async fn git_or<T>(session: &Session, image: &str, done: Result<T>) -
         require_git(session, image).await?;
     }
     done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_connection_has_a_higher_epoch_than_all_before_it() {
+        let ids = AtomicU64::new(HOST_IDS | (5 << COUNT_BITS));
+        let epochs: Vec<u64> = [5, 5, 6].map(|life| connection_epoch(life, &ids)).to_vec();
+        assert!(epochs.is_sorted_by(|before, after| before < after), "{epochs:?}");
+        assert!(epochs[0] > 5, "higher than one of a process whose connections all had its own");
+    }
 }

@@ -7,10 +7,10 @@ use tokio::io::AsyncWriteExt;
 use super::{Listeners, LocalBroker};
 
 impl LocalBroker {
-    /// Has a container send these bytes, now and to every host that attaches later, as one would whose runner was replaced.
+    /// Has a container send these bytes now, and lie to every host that attaches later, as one would whose runner was replaced.
     #[allow(dead_code, reason = "for tests/trees.rs alone")]
     pub async fn say(&self, name: &str, noise: &[u8]) {
-        self.containers.lock().unwrap().get_mut(name).expect("it is there").noise = noise.to_owned();
+        self.containers.lock().unwrap().get_mut(name).expect("it is there").lies = true;
         let Some(listeners) = self.listeners(name) else { return };
         for listener in listeners.lock().await.iter_mut() {
             drop(listener.write_all(noise).await);
@@ -24,6 +24,13 @@ impl LocalBroker {
         for mut listener in listeners.lock().await.drain(..) {
             drop(listener.shutdown().await);
         }
+    }
+
+    /// Stops a container's runner, or lets it go on, as a machine does that is short of memory: the engine sees no difference.
+    #[allow(dead_code, reason = "for tests/trees.rs alone")]
+    pub fn stall(&self, name: &str, stalled: bool) {
+        let containers = self.containers.lock().unwrap();
+        containers.get(name).expect("it is there").signal(if stalled { "-STOP" } else { "-CONT" });
     }
 
     #[allow(dead_code, reason = "for tests/trees.rs alone")]

@@ -1,13 +1,14 @@
 //! A lost sandbox reports how it was lost until it is made anew, also to a bot that was restarted meanwhile.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use caisson::sandbox::broker::Broker as _;
 use caisson::sandbox::{SandboxError, Sandboxes, Settings};
 use domain::{Action, Loss};
 use protocol::broker::{ContainerSpec, End, Purpose};
 use protocol::frame::Message;
-use protocol::runner::{FromRunner, Limits, MAX_PAYLOAD, MAX_REQUESTS, RequestStatus, Status, VERSION};
+use protocol::runner::{FromRunner, Limits, MAX_PAYLOAD, MAX_REQUESTS, Status, VERSION};
 
 use crate::world::World;
 
@@ -99,6 +100,21 @@ async fn it_takes_actions_after_more_waits_than_the_runner_keeps_results() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_runner_that_answers_a_connection_that_was_given_up_breaks_no_protocol() {
+    let world = World::new().await;
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.expect("prepared");
+    world.bash(1, "echo work >work.txt").await;
+    world.sandboxes.of_tasks.rest(1).await.expect("resting");
+    world.broker.unpause(CONTAINER).await.expect("thawed");
+    world.broker.stall(CONTAINER, true);
+    let given_up = tokio::time::timeout(Duration::from_millis(500), world.sandboxes.of_tasks.open(1)).await;
+    assert!(given_up.is_err(), "it does not answer: {given_up:?}");
+    world.broker.stall(CONTAINER, false);
+    let acted = world.bash(1, "cat work.txt").await;
+    assert_eq!((acted.outcome.text.as_str(), acted.lost), ("work\n", None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_router_that_is_replaced_names_the_tasks_with_an_open_way() {
     let world = World::new().await;
     for task in [1, 2] {
@@ -140,10 +156,9 @@ async fn how_one_was_lost_is_no_word_on_the_one_that_was_made_anew() {
     assert_eq!(gone(&poor).await, Loss::PutAway, "the bot removed it itself");
 }
 
-/// Bytes that our runner never sends: an unrequested greeting with more requests than allowed.
+/// Bytes that our runner never sends: an unrequested greeting.
 fn noise() -> Vec<u8> {
-    let requests = vec![RequestStatus { id: 1, finished: true }; MAX_REQUESTS + 1];
-    let (boot, runner) = (String::new(), String::new());
+    let (boot, runner, requests) = (String::new(), String::new(), Vec::new());
     let hello = FromRunner::Hello { version: VERSION, epoch: 1, boot, runner, requests, lacks: None };
     Message::bare(hello).to_frame(MAX_PAYLOAD).expect("a frame")
 }

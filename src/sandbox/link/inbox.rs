@@ -175,11 +175,10 @@ impl Inbox {
         let taken = match message.head {
             FromRunner::Refused { epoch, reason } if epoch == self.epoch => Err(LinkError::Refused(reason)),
             FromRunner::Refused { .. } => Ok(()),
-            FromRunner::Hello { epoch, .. } if epoch > self.epoch => {
-                Err(LinkError::Refused(format!("a host with epoch {epoch} took over")))
-            }
+            // A later connection took over. One of an older host learns at its next Hello that it is refused.
+            FromRunner::Hello { epoch, .. } if epoch > self.epoch => Err(LinkError::Closed),
             head @ FromRunner::Hello { .. } => state.greet(head, self.epoch, self.version),
-            // Messages for an older host.
+            // Messages for an older connection.
             _ if state.welcome.is_none() => Ok(()),
             FromRunner::Output { id, offset, last } => state.output(id, offset, last, &message.body),
             FromRunner::Taken { id, bytes } => state.fed(id, bytes),
@@ -195,7 +194,7 @@ impl State {
     fn greet(&mut self, head: FromRunner, own: u64, spoken: u32) -> Result<(), LinkError> {
         let FromRunner::Hello { version, epoch, boot, runner, requests, lacks } = head else { return Ok(()) };
         if epoch < own {
-            return if self.welcome.is_none() { Ok(()) } else { Err(breach("it greets an older host")) };
+            return if self.welcome.is_none() { Ok(()) } else { Err(breach("it greets an older connection")) };
         }
         if self.welcome.is_some() {
             return Err(breach("it greets twice"));
