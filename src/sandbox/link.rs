@@ -34,7 +34,7 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 /// How long a runner may take to answer Hello.
 const HELLO: Duration = Duration::from_secs(10);
 /// Extra time for a result beyond the request's own limit: the runner's grace period after SIGTERM, and transmission.
-const MARGIN: Duration = Duration::from_secs(20);
+const MARGIN: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_secs(20) };
 
 /// Why a request over the connection failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -54,7 +54,7 @@ pub enum LinkError {
         /// The most bytes that the caller allowed.
         cap: u64,
     },
-    /// No answer within the request's time.
+    /// No answer within the request's time, after which the connection is over.
     #[error("the sandbox did not answer in time")]
     Timeout,
 }
@@ -140,7 +140,7 @@ impl Link {
             self.inbox.finished(id).await
         };
         let wall = Duration::from_millis(limits.wall_ms).saturating_add(MARGIN);
-        timeout(wall, work).await.map_err(|_| LinkError::Timeout)?
+        timeout(wall, work).await.map_err(|_| self.unanswered())?
     }
 
     /// Whether the request was made, on this connection or on one before, and is not acknowledged yet.
@@ -177,7 +177,7 @@ impl Link {
             self.move_bytes(id, input, output, cap).await
         };
         let wall = Duration::from_millis(limits.wall_ms).saturating_add(MARGIN);
-        let done = timeout(wall, work).await.map_err(|_| LinkError::Timeout)?;
+        let done = timeout(wall, work).await.map_err(|_| self.unanswered())?;
         if matches!(done, Err(LinkError::TooLarge { .. } | LinkError::Refused(_))) {
             self.cancel(id).await;
             // Best effort: a finished request can be acknowledged, and the caller gets the original error.
@@ -210,6 +210,12 @@ impl Link {
     /// Why the connection is over; none while it stands.
     pub fn end(&self) -> Option<LinkError> {
         self.inbox.over()
+    }
+
+    /// Ends the connection, because a runner ends each request within its time: whoever asks next attaches anew.
+    fn unanswered(&self) -> LinkError {
+        self.inbox.end(LinkError::Timeout);
+        LinkError::Timeout
     }
 
     /// Sends the request; if that fails it counts as never made.

@@ -39,7 +39,15 @@ async fn a_result_that_is_repeated_is_acknowledged_once_it_is_here() {
 async fn one_that_a_later_connection_replaces_is_closed_and_may_be_made_anew() {
     let (link, mut runner) = attached(Vec::new()).await;
     say(&mut runner, hello(EPOCH + 1, Vec::new())).await;
-    let limits = Limits { wall_ms: 1_000, output_bytes: 0 };
+    let limits = Limits { wall_ms: 60_000, output_bytes: 0 };
     assert_eq!(link.run(1, Op::Quiesce, limits).await, Err(LinkError::Closed));
     assert_eq!(link.end(), Some(LinkError::Closed));
+}
+
+#[tokio::test]
+async fn one_without_an_answer_is_over() {
+    let (link, _runner) = attached(Vec::new()).await;
+    let limits = Limits { wall_ms: 0, output_bytes: 0 };
+    assert_eq!(link.run(1, Op::Quiesce, limits).await, Err(LinkError::Timeout));
+    assert_eq!(link.end(), Some(LinkError::Timeout));
 }
