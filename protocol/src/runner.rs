@@ -3,8 +3,8 @@
 //! Frames as in `frame`, each a `Message<Order>` to the runner and a `Message<FromRunner>` from it, over any byte stream; with Docker that
 //! is the container's stdin and stdout. Behaviour of Docker 20.10 that shaped the protocol:
 //! * a half-written frame stays in the runner's stdin and the next host's bytes continue it, so an attach begins with a zero byte;
-//! * two attached hosts both write and both read everything, so every order carries its host's epoch, and so does every answer
-//!   that is meant for one of them; the runner obeys the highest epoch it ever saw;
+//! * two attached hosts both write and both read everything, and a slow runner may answer a Hello whose host has given up, so every order
+//!   carries the epoch of its connection, and so does every answer that is meant for one; the runner obeys the highest it ever saw;
 //! * output sent while nobody is attached is lost, so a result is kept until it is acknowledged, and a request whose bytes
 //!   stream does not survive the connection it was made on.
 
@@ -75,7 +75,7 @@ pub const MAX_REQUESTS: usize = 64;
 /// One order of a host; orders of an epoch lower than the highest seen are refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
-    /// Epoch of the host: each start of it has a higher one.
+    /// Epoch of the connection: higher than those of all before it, of this life of the host and of earlier ones.
     pub epoch: u64,
     /// The order itself.
     pub say: ToRunner,
@@ -135,7 +135,7 @@ pub enum FromRunner {
     Hello {
         /// The runner's [`VERSION`].
         version: u32,
-        /// Epoch of the host whose `Hello` this answers.
+        /// Epoch of the connection whose `Hello` this answers.
         epoch: u64,
         /// 16 random bytes in hexadecimal, new for each runner process.
         boot: String,
@@ -170,7 +170,7 @@ pub enum FromRunner {
         /// How it ended, repeated until `Ack`.
         outcome: Outcome,
     },
-    /// The host with this epoch is not obeyed.
+    /// The connection with this epoch is not obeyed.
     Refused {
         /// The epoch of the order that was refused.
         epoch: u64,

@@ -102,6 +102,20 @@ async fn a_second_attach_learns_what_it_missed() {
 }
 
 #[tokio::test]
+async fn what_an_earlier_connection_left_is_acknowledged_right_after_hello() {
+    let runner = Runner::start();
+    let (first, _) = runner.attach(1).await;
+    first.run(1, bash("head -c 100000 /dev/zero"), LIMITS).await.expect("an outcome");
+    drop(first);
+    let (second, _) = runner.attach(2).await;
+    assert_eq!(second.ack(1).await, Ok(()));
+    assert_eq!(second.run(2, bash("echo two"), LIMITS).await.expect("an outcome").text, "two\n");
+    drop(second);
+    let (_third, left) = runner.attach(3).await;
+    assert_eq!(left.known, [RequestStatus { id: 2, finished: true }]);
+}
+
+#[tokio::test]
 async fn twenty_megabytes_go_in_and_come_out_unchanged() {
     let runner = Runner::start();
     let (link, _) = runner.attach(1).await;

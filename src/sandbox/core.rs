@@ -24,7 +24,7 @@ pub(super) struct Core {
     pub broker: Arc<dyn Broker>,
     pub repos: Repos,
     pub settings: Settings,
-    /// Number of this process's life; a runner obeys the highest it has seen.
+    /// Number of this process's life, with which the epochs of its connections to runners begin.
     pub epoch: u64,
     pub records: Records,
     pub subnets: Subnets,

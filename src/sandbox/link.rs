@@ -2,10 +2,12 @@
 //!
 //! Owns one connection: says Hello, sends requests, waits for results, moves streams within a window, and ends the connection at the first
 //! message that it did not ask for. Input is untrusted: frames, windows and stored results are limited. Must not decide what is run, nor
-//! repeat anything: a request is sent once, and a lost connection is an error that the caller handles by attaching again. Tests with the
-//! real runner: `runner/tests/`.
+//! repeat anything: a request is sent once, and a lost connection is an error that the caller handles by attaching again. Tests:
+//! `link/tests.rs`, with the real runner `runner/tests/`.
 
 mod inbox;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 use std::sync::Arc;
@@ -22,6 +24,9 @@ use self::wire::Wire;
 /// How long a cancelled stream may take to end.
 const CANCELLED: Duration = Duration::from_secs(5);
 
+/// How long the results that a runner repeats after its Hello may take.
+const REPEATED: Duration = Duration::from_secs(5);
+
 /// Any byte stream to a runner: an attached container, a pipe, a vsock.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
@@ -29,12 +34,12 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 /// How long a runner may take to answer Hello.
 pub(super) const HELLO: Duration = Duration::from_secs(10);
 /// Extra time for a result beyond the request's own limit: the runner's grace period after SIGTERM, and transmission.
-const MARGIN: Duration = Duration::from_secs(20);
+const MARGIN: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_secs(20) };
 
 /// Why a request over the connection failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
-    /// The stream ended or broke: the container is gone, or the engine is.
+    /// The stream ended or broke (the container is gone, or the engine is), or a later connection took over.
     #[error("the connection to the sandbox is closed")]
     Closed,
     /// The runner or this side refused it; repeating won't help.
@@ -49,7 +54,7 @@ pub enum LinkError {
         /// The most bytes that the caller allowed.
         cap: u64,
     },
-    /// No answer within the request's time.
+    /// No answer within the request's time, after which the connection is over.
     #[error("the sandbox did not answer in time")]
     Timeout,
     /// The runner did not answer Hello in time.
@@ -98,7 +103,8 @@ impl Drop for CancelOnDrop<'_> {
 }
 
 impl Link {
-    /// Takes the stream over with `epoch`. Leftovers of older hosts are skipped; a runner that obeys a higher epoch refuses.
+    /// Takes the stream over with `epoch`, which is higher than that of every connection to the runner before. Leftovers of those are
+    /// skipped; a runner that obeys a higher epoch refuses.
     ///
     /// # Errors
     /// `Refused` for a lower epoch or another protocol version, `Silent` after ten seconds, `Closed`.
@@ -142,7 +148,7 @@ impl Link {
             self.inbox.finished(id).await
         };
         let wall = Duration::from_millis(limits.wall_ms).saturating_add(MARGIN);
-        timeout(wall, work).await.map_err(|_| LinkError::Timeout)?
+        timeout(wall, work).await.map_err(|_| self.unanswered())?
     }
 
     /// Whether the request was made, on this connection or on one before, and is not acknowledged yet.
@@ -179,7 +185,7 @@ impl Link {
             self.move_bytes(id, input, output, cap).await
         };
         let wall = Duration::from_millis(limits.wall_ms).saturating_add(MARGIN);
-        let done = timeout(wall, work).await.map_err(|_| LinkError::Timeout)?;
+        let done = timeout(wall, work).await.map_err(|_| self.unanswered())?;
         if matches!(done, Err(LinkError::TooLarge { .. } | LinkError::Refused(_))) {
             self.cancel(id).await;
             // Best effort: a finished request can be acknowledged, and the caller gets the original error.
@@ -195,21 +201,29 @@ impl Link {
         let _ = self.wire.send(ToRunner::Cancel { id }, Bytes::new()).await;
     }
 
-    /// Acknowledges a stored result, so that the runner may forget it.
+    /// Acknowledges a stored result, so that the runner may forget it. One that the runner repeats after its Hello is waited for, because
+    /// nothing expects it once it is forgotten.
     ///
     /// # Errors
-    /// `Refused` while the request still runs; `Closed`, or what ended the connection.
+    /// `Refused` while the request still runs; `Timeout` if a result is not repeated; `Closed`, or what ended the connection.
     pub async fn ack(&self, id: u64) -> Result<(), LinkError> {
         if self.inbox.is_running(id) {
             return Err(LinkError::Refused(format!("request {id} has not finished")));
         }
+        timeout(REPEATED, self.inbox.arrived(id)).await.map_err(|_| LinkError::Timeout)??;
         self.inbox.forget(id);
         self.wire.send(ToRunner::Ack { id }, Bytes::new()).await
     }
 
-    /// Waits until the connection is over and says why.
-    pub async fn ended(&self) -> LinkError {
-        self.inbox.ended().await
+    /// Why the connection is over; none while it stands.
+    pub fn end(&self) -> Option<LinkError> {
+        self.inbox.over()
+    }
+
+    /// Ends the connection, because a runner ends each request within its time: whoever asks next attaches anew.
+    fn unanswered(&self) -> LinkError {
+        self.inbox.end(LinkError::Timeout);
+        LinkError::Timeout
     }
 
     /// Sends the request; if that fails it counts as never made.

@@ -1,6 +1,6 @@
 //! Inspects a task's sandbox: its neighbours' addresses, findings of its runner's probe, and files.
 //!
-//! Must not judge, which the barrier does. Tests: `tests/barrier/own.rs`.
+//! Must not judge, which the barrier does. Tests: `tests/barrier/own.rs`, `tests/trees/losses.rs`.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;

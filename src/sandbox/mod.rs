@@ -149,8 +149,8 @@ pub struct Sandboxes {
 }
 
 impl Sandboxes {
-    /// `epoch` is the number of this process's life; a runner obeys the highest it has seen. Without egress control no container gets a
-    /// network.
+    /// `epoch` is the number of this process's life; a runner obeys the latest connection of the latest life. Without egress control no
+    /// container gets a network.
     ///
     /// # Errors
     /// When the state directory cannot be read or written, or its list of users is invalid.
@@ -165,7 +165,7 @@ impl Sandboxes {
         let subnets = Subnets::new(control, SubnetAllocations::load(&settings.state_dir, &records.all()));
         let users = Users::load(&settings.state_dir, settings.user)?;
         // The host's own request ids are above every id of a task's action.
-        let ids = Arc::new(AtomicU64::new(session::HOST_IDS | (epoch & 0xFFFF_FFFF) << 28));
+        let ids = Arc::new(AtomicU64::new(session::HOST_IDS | (epoch & 0xFFFF_FFFF) << session::COUNT_BITS));
         let (busy, leaving) = Default::default();
         let core = Core { broker, repos, settings, epoch, records, subnets, users, busy, ids, leaving };
         Ok(Self::of(&Arc::new(core)))

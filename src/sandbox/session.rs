@@ -1,9 +1,9 @@
 //! A container with the connection to its runner, for the host's own operations in it.
 //!
 //! Owns ids and acknowledgement of the host's own requests, and the translation of errors into [`SandboxError`]. Must not know what a
-//! container is for. Tests: `tests/trees.rs`.
+//! container is for. Tests: below and `tests/trees.rs`.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -21,6 +21,8 @@ use super::{Result, SandboxError};
 
 /// Bit of the ids of the host's own requests; ids of a task's actions never have it.
 pub(super) const HOST_IDS: u64 = 1 << 62;
+/// Lower bits of a host's request ids, which count within one life of the process; its epoch is above them.
+pub(super) const COUNT_BITS: u32 = 28;
 
 /// How often a container is looked at whose connection has ended, and the time between: an engine may report its end later.
 const LOOKS: usize = 20;
@@ -86,8 +88,8 @@ esac
 pub(super) struct Session {
     pub boot: String,
     pub link: Link,
-    /// The last action whose result is not acknowledged yet.
-    pub unacked: Mutex<Option<u64>>,
+    /// Requests whose results are not acknowledged yet: the last action, and what earlier connections left.
+    unacked: Mutex<BTreeSet<u64>>,
     ids: Arc<AtomicU64>,
 }
 
@@ -145,7 +147,7 @@ impl Session {
 
     /// A session over an existing connection.
     pub(super) fn over(link: Link, ids: Arc<AtomicU64>) -> Self {
-        Self { boot: String::new(), link, unacked: Mutex::new(None), ids }
+        Self { boot: String::new(), link, unacked: Mutex::default(), ids }
     }
 
     /// Attaches to a task's container, in the version that its runner speaks; none if that does not answer the greeting within `patience`.
@@ -168,13 +170,39 @@ impl Session {
         patience: Duration,
     ) -> Result<Option<(Self, Welcome)>> {
         let stream = broker.attach(name).await.map_err(from_broker)?;
+        let epoch = connection_epoch(epoch, &ids);
         let (link, welcome) = match Link::attach_as(Box::new(stream), epoch, version, patience).await {
             Ok(attached) => attached,
             Err(LinkError::Silent) => return Ok(None),
             Err(e) => return Err(from_link(&e)),
         };
         let boot = welcome.boot.clone();
-        Ok(Some((Self { boot, link, unacked: Mutex::new(None), ids }, welcome)))
+        let unacked = Mutex::new(welcome.known.iter().map(|known| known.id).collect());
+        Ok(Some((Self { boot, link, unacked, ids }, welcome)))
+    }
+
+    /// Remembers a request whose result its caller has yet to store.
+    pub(super) fn remember(&self, id: u64) {
+        if let Ok(mut unacked) = self.unacked.lock() {
+            unacked.insert(id);
+        }
+    }
+
+    /// Acknowledges the results that nobody asks for any more, so that the runner's memory does not fill up. Best effort: a request that
+    /// still runs stays for the next time.
+    pub(super) async fn settle(&self, is_over: impl Fn(u64) -> bool) {
+        let over: Vec<u64> = match self.unacked.lock() {
+            Ok(unacked) => unacked.iter().copied().filter(|id| is_over(*id)).collect(),
+            Err(_) => return,
+        };
+        for id in over {
+            match self.link.ack(id).await {
+                Ok(()) => drop(self.unacked.lock().map(|mut unacked| unacked.remove(&id))),
+                Err(LinkError::Refused(_)) => {}
+                // The next connection learns what is left.
+                Err(_) => return,
+            }
+        }
     }
 
     fn next_id(&self) -> u64 {
@@ -245,6 +273,13 @@ impl Session {
     pub(super) async fn must(&self, work: Work<'_>, what: &str) -> Result<()> {
         succeeded(&self.outcome(work).await?, what)
     }
+}
+
+/// Epoch of a new connection in this life of the process, higher than those of all connections before it: a runner that was slow may also
+/// answer the Hello of one that was given up.
+fn connection_epoch(life: u64, ids: &AtomicU64) -> u64 {
+    let count = ids.fetch_add(1, Ordering::Relaxed) & ((1 << COUNT_BITS) - 1);
+    (life << COUNT_BITS) | count
 }
 
 /// Turns an unsuccessful outcome into the error that says what was exceeded or failed.
@@ -398,4 +433,17 @@ pub(super) async fn git_or<T>(session: &Session, image: &str, done: Result<T>) -
         require_git(session, image).await?;
     }
     done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_connection_has_a_higher_epoch_than_all_before_it() {
+        let ids = AtomicU64::new(HOST_IDS | (5 << COUNT_BITS));
+        let epochs: Vec<u64> = [5, 5, 6].map(|life| connection_epoch(life, &ids)).to_vec();
+        assert!(epochs.is_sorted_by(|before, after| before < after), "{epochs:?}");
+        assert!(epochs[0] > 5, "higher than one of a process whose connections all had its own");
+    }
 }

@@ -16,8 +16,9 @@ use super::record::Record;
 use super::session::{self, HOST_IDS, Session, ended};
 use super::{Result, SandboxError};
 
-/// How often in a row a runner may leave its greeting unanswered until its container is removed.
-const SILENT: u8 = 2;
+/// How often in a row a runner may leave its greeting unanswered until its container is removed: a minute at least, for one whose memory is
+/// nearly full, or whose disk is busy, may be slow and hold work that is in no commit yet.
+const SILENT: u8 = 6;
 
 /// Attached containers, by task.
 pub(super) struct Sessions {
@@ -44,10 +45,15 @@ impl Sessions {
         self.silent.lock().await.remove(&task);
     }
 
-    /// The attached container of a task, which is attached (and thawed or started) if necessary.
+    /// The attached container of a task, which is attached (and thawed or started) if necessary, also where its connection is over.
     pub async fn of(&self, task: i64) -> Result<Arc<Session>> {
-        if let Some(session) = self.attached.lock().await.get(&task) {
-            return Ok(Arc::clone(session));
+        let current = self.attached.lock().await.get(&task).cloned();
+        if let Some(session) = current {
+            let Some(end) = session.link.end() else { return Ok(session) };
+            self.drop_session(task, &session).await;
+            if matches!(end, LinkError::Protocol(_)) {
+                return Err(self.unless_trusted(task, session::from_link(&end)).await);
+            }
         }
         let record = self.core.records.ready(task)?;
         let found = self.core.broker.inspect(&record.name).await.map_err(session::from_broker)?;
@@ -60,14 +66,12 @@ impl Sessions {
             // A container that was never started is not the prepared one, which is gone.
             Some(ContainerState::Created | ContainerState::Gone) | None => return Err(self.lost(task, Loss::Removed)),
         }
-        let (session, welcome) = self.attach(&record).await?;
+        let (session, _) = self.attach(&record).await?;
         if record.boot.as_ref() != Some(&session.boot) {
             return Err(self.lost(task, Loss::Restarted));
         }
-        for known in welcome.known.iter().filter(|known| known.finished && known.id & HOST_IDS != 0) {
-            // Left by an earlier life of the host; best effort.
-            drop(session.link.ack(known.id).await);
-        }
+        // Left by earlier connections.
+        session.settle(|id| id & HOST_IDS != 0).await;
         let session = Arc::new(session);
         self.put(task, Arc::clone(&session)).await;
         Ok(session)

@@ -22,6 +22,8 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, WriteHalf};
 use tokio::process::{Child, ChildStdin, Command};
 
+#[path = "local_connections.rs"]
+mod local_connections;
 #[path = "local_host.rs"]
 mod local_host;
 #[path = "old_runner.rs"]
@@ -60,8 +62,8 @@ struct Local {
     boots: u32,
     run: Option<Run>,
     state: ContainerState,
-    /// Bytes that every newly attached host receives first.
-    noise: Vec<u8>,
+    /// Whether it lists more requests than there may be to every newly attached host.
+    lies: bool,
     /// The protocol version that its runner speaks; `None` is the current one.
     version: Option<u32>,
 }
@@ -121,21 +123,6 @@ impl LocalBroker {
     #[allow(dead_code, reason = "for tests/trees.rs alone")]
     pub fn speaks(&self, name: &str, version: u32) {
         self.containers.lock().unwrap().get_mut(name).expect("it is there").version = Some(version);
-    }
-
-    /// Has a container send these bytes, now and to every host that attaches later, as one would whose runner was replaced.
-    #[allow(dead_code, reason = "for tests/trees.rs alone")]
-    pub async fn say(&self, name: &str, noise: &[u8]) {
-        let listeners = {
-            let mut containers = self.containers.lock().unwrap();
-            let local = containers.get_mut(name).expect("it is there");
-            local.noise = noise.to_owned();
-            local.run.as_ref().map(|run| Arc::clone(&run.listeners))
-        };
-        let Some(listeners) = listeners else { return };
-        for listener in listeners.lock().await.iter_mut() {
-            drop(listener.write_all(noise).await);
-        }
     }
 
     /// Puts a container, from its next start on, on a disk that is nearly full.
@@ -318,7 +305,7 @@ impl Broker for LocalBroker {
             boots: 0,
             run: None,
             state: ContainerState::Created,
-            noise: Vec::new(),
+            lies: false,
             version: None,
         };
         containers.insert(spec.name.clone(), local);
@@ -333,15 +320,12 @@ impl Broker for LocalBroker {
     }
 
     async fn attach(&self, name: &str) -> Result<Box<dyn Stream>> {
-        let (stdin, listeners, noise) = self.with(name, |local| match (&local.run, local.state) {
-            (Some(run), ContainerState::Running) => {
-                Ok((Arc::clone(&run.stdin), Arc::clone(&run.listeners), local.noise.clone()))
-            }
+        let (stdin, listeners) = self.with(name, |local| match (&local.run, local.state) {
+            (Some(run), ContainerState::Running) => Ok((Arc::clone(&run.stdin), Arc::clone(&run.listeners))),
             _ => Err(conflict("not running")),
         })?;
         let (ours, theirs) = tokio::io::duplex(1 << 20);
-        let (mut from_host, mut to_host) = tokio::io::split(theirs);
-        to_host.write_all(&noise).await.expect("it fits");
+        let (mut from_host, to_host) = tokio::io::split(theirs);
         listeners.lock().await.push(to_host);
         self.home.spawn(async move {
             let mut buffer = vec![0; 64 << 10];
@@ -351,8 +335,11 @@ impl Broker for LocalBroker {
                 }
             }
         });
-        let spoken = self.with(name, |local| Ok(local.version))?;
-        Ok(Box::new(if let Some(version) = spoken { old_runner::as_version(version, ours) } else { ours }))
+        Ok(Box::new(match self.with(name, |local| Ok((local.version, local.lies)))? {
+            (Some(version), _) => old_runner::as_version(version, ours),
+            (None, true) => old_runner::as_liar(ours),
+            (None, false) => ours,
+        }))
     }
 
     async fn pause(&self, name: &str) -> Result<()> {

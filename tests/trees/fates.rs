@@ -12,7 +12,7 @@ use protocol::broker::ContainerLimits;
 use protocol::runner::{Limits, Status};
 
 use crate::docker::{IMAGE, in_containers};
-use crate::world::World;
+use crate::world::{World, acted};
 
 /// Memory used by a file is not freed by killing a process, so in the end the last process left, process 1, is killed.
 const FILL: &str = "head -c 200M /dev/zero >big; true";
@@ -41,7 +41,7 @@ impl Actor {
     async fn act(&mut self, action: Action) -> Acted {
         self.next += 1;
         let limits = Limits { wall_ms: 60_000, output_bytes: 4000 };
-        self.sandboxes.actions.act(1, self.next, &action, limits).await.expect("acted")
+        acted(self.sandboxes.actions.act(1, self.next, &action, limits).await)
     }
 
     async fn bash(&mut self, command: &str) -> Acted {

@@ -5,11 +5,13 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use caisson::git::{RemoteUrl, Repos};
-use caisson::sandbox::{Acted, CaptureSpec, EgressControl, PrepareSpec, Sandboxes, Segment, Settings, VerifySpec};
+use caisson::sandbox::{
+    Acted, CaptureSpec, EgressControl, PrepareSpec, SandboxError, Sandboxes, Segment, Settings, VerifySpec,
+};
 use domain::{Action, Commit};
 use protocol::broker::ContainerLimits;
 use protocol::router::Rule;
-use protocol::runner::Limits;
+use protocol::runner::{Limits, Outcome, Status};
 
 use crate::doors::Doors;
 use crate::local_broker::LocalBroker;
@@ -166,11 +168,8 @@ impl World {
             *ids
         };
         let action = Action::Bash { command: command.to_owned() };
-        self.sandboxes
-            .actions
-            .act(task, id, &action, Limits { wall_ms: 20_000, output_bytes: 10_000 })
-            .await
-            .expect("acted")
+        let limits = Limits { wall_ms: 20_000, output_bytes: 10_000 };
+        acted(self.sandboxes.actions.act(task, id, &action, limits).await)
     }
 
     pub fn capture_spec(&self, task: i64, n: u32, parent: &Commit) -> CaptureSpec {
@@ -180,6 +179,17 @@ impl World {
             date_ms: 1_763_000_000_123,
             protected: vec!["deploy/**".to_owned()],
         }
+    }
+}
+
+/// A loss is noticed before an action is sent or while it runs, which is a matter of timing.
+pub fn acted(acted: caisson::sandbox::Result<Acted>) -> Acted {
+    match acted {
+        Err(SandboxError::Gone(loss)) => {
+            let outcome = Outcome::new(Status::Failed { reason: loss.to_string() }, "");
+            Acted { outcome, picture: None, lost: Some(loss) }
+        }
+        acted => acted.expect("acted"),
     }
 }
 

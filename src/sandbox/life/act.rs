@@ -37,7 +37,7 @@ impl Actions {
 
     /// Runs `action` under `request_id`, or waits for it if the runner already has it from an earlier try.
     ///
-    /// Acknowledges the result of the action before, because the caller has stored it when it asks for the next one.
+    /// Acknowledges the results of all other requests, because the caller has stored them when it asks for the next one.
     ///
     /// # Errors
     /// [`SandboxError::Gone`] when there was no sandbox: *this* call has run nothing (an earlier try of the same request may have).
@@ -61,11 +61,11 @@ impl Actions {
             if !sent {
                 self.go_on(task).await?;
             }
-            self.settle(&session, request_id).await;
+            session.settle(|id| id != request_id).await;
             sent = true;
             match session.link.run(request_id, op.clone(), limits).await {
                 Ok(outcome) => {
-                    remember(&session, request_id);
+                    session.remember(request_id);
                     let picture = picture_of(&session, action, &outcome).await?;
                     return Ok(Acted { outcome, picture, lost: None });
                 }
@@ -104,19 +104,6 @@ impl Actions {
             Some(subnet) if self.core.subnets.untouched(subnet).await => self.of_tasks.open(task).await.map(drop),
             _ => Ok(()),
         }
-    }
-
-    async fn settle(&self, session: &Session, next: u64) {
-        let before = session.unacked.lock().ok().and_then(|mut last| last.take_if(|id| *id != next));
-        if let Some(id) = before {
-            drop(session.link.ack(id).await);
-        }
-    }
-}
-
-fn remember(session: &Session, id: u64) {
-    if let Ok(mut last) = session.unacked.lock() {
-        *last = Some(id);
     }
 }
 

@@ -33,6 +33,8 @@ struct Slot {
     outcome: Option<Outcome>,
     /// Whether an earlier connection made the request, so that leftovers of its stream are dropped.
     inherited: bool,
+    /// Whether it had finished before this connection, so that its result is repeated right after the runner's Hello.
+    repeated: bool,
     /// Whether its caller reads output.
     gives: bool,
     buffer: BytesMut,
@@ -70,6 +72,11 @@ impl Inbox {
     pub(super) fn end(&self, why: LinkError) {
         self.lock().end.get_or_insert(why);
         self.changed.notify_waiters();
+    }
+
+    /// Why the connection is over; none while it stands.
+    pub(super) fn over(&self) -> Option<LinkError> {
+        self.lock().end.clone()
     }
 
     /// The first value that `pick` finds, or the reason of the connection's end.
@@ -149,7 +156,13 @@ impl Inbox {
     }
 
     pub(super) fn is_running(&self, id: u64) -> bool {
-        self.lock().requests.get(&id).is_some_and(|slot| slot.outcome.is_none())
+        self.lock().requests.get(&id).is_some_and(|slot| slot.outcome.is_none() && !slot.repeated)
+    }
+
+    /// Waits for a request's result, if it is expected at all.
+    pub(super) async fn arrived(&self, id: u64) -> Result<(), LinkError> {
+        let arrived = |state: &mut State| state.requests.get(&id).is_none_or(|slot| slot.outcome.is_some());
+        self.wait(|state| arrived(state).then_some(())).await
     }
 
     pub(super) fn forget(&self, id: u64) {
@@ -162,11 +175,10 @@ impl Inbox {
         let taken = match message.head {
             FromRunner::Refused { epoch, reason } if epoch == self.epoch => Err(LinkError::Refused(reason)),
             FromRunner::Refused { .. } => Ok(()),
-            FromRunner::Hello { epoch, .. } if epoch > self.epoch => {
-                Err(LinkError::Refused(format!("a host with epoch {epoch} took over")))
-            }
+            // A later connection took over. One of an older host learns at its next Hello that it is refused.
+            FromRunner::Hello { epoch, .. } if epoch > self.epoch => Err(LinkError::Closed),
             head @ FromRunner::Hello { .. } => state.greet(head, self.epoch, self.version),
-            // Messages for an older host.
+            // Messages for an older connection.
             _ if state.welcome.is_none() => Ok(()),
             FromRunner::Output { id, offset, last } => state.output(id, offset, last, &message.body),
             FromRunner::Taken { id, bytes } => state.fed(id, bytes),
@@ -182,7 +194,7 @@ impl State {
     fn greet(&mut self, head: FromRunner, own: u64, spoken: u32) -> Result<(), LinkError> {
         let FromRunner::Hello { version, epoch, boot, runner, requests, lacks } = head else { return Ok(()) };
         if epoch < own {
-            return if self.welcome.is_none() { Ok(()) } else { Err(breach("it greets an older host")) };
+            return if self.welcome.is_none() { Ok(()) } else { Err(breach("it greets an older connection")) };
         }
         if self.welcome.is_some() {
             return Err(breach("it greets twice"));
@@ -193,8 +205,8 @@ impl State {
         if requests.len() > MAX_REQUESTS {
             return Err(breach("it holds more requests than there may be"));
         }
-        let inherited = || Slot { inherited: true, ..Slot::default() };
-        self.requests = requests.iter().map(|known| (known.id, inherited())).collect();
+        let inherited = |repeated| Slot { inherited: true, repeated, ..Slot::default() };
+        self.requests = requests.iter().map(|known| (known.id, inherited(known.finished))).collect();
         self.welcome = Some(Welcome { boot, runner, known: requests, lacks });
         Ok(())
     }
