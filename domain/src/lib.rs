@@ -5,6 +5,8 @@
 
 // A new state, event, input or effect does not compile before every match handles it.
 #![deny(clippy::wildcard_enum_match_arm)]
+// A match that ignores or passes on what does not concern it says why that is safe.
+#![deny(clippy::allow_attributes_without_reason)]
 
 pub mod action;
 pub mod advance;

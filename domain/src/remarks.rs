@@ -149,7 +149,7 @@ impl Remarks {
     }
 
     /// Applies one event.
-    #[expect(clippy::wildcard_enum_match_arm)]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other events say nothing of a remark")]
     pub fn apply(&mut self, event: &Event) {
         match event {
             Event::Requested { request } => self.reads_only = request.kind.reads_only(),

@@ -232,7 +232,7 @@ impl Task {
 
     /// Applies one event. Total: an event that does not fit leaves the state as it is. The parts are tried in order, each passing on events
     /// of others; the last one names every event.
-    #[expect(clippy::wildcard_enum_match_arm)]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the next part takes the others; `taken_before` names all")]
     pub fn apply(&mut self, event: &Event) {
         self.seq += 1;
         self.numbered.apply(event);
@@ -343,7 +343,7 @@ impl Task {
         self.kind.reads_only() || !self.uncommitted
     }
 
-    #[expect(clippy::wildcard_enum_match_arm)]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the next part takes the others; `taken_before` names all")]
     fn apply_checkpoint(&mut self, event: &Event) {
         match event {
             Event::TreeCaptured { tree, .. } => {

@@ -1,8 +1,9 @@
 //! This host among others with the same store: it reports every few seconds, and works for the repositories of which it then has a lease.
 //!
 //! Owns when leases are requested, that work on a repository begins only after another host's leftovers were handled, and that it stops
-//! once the lease is lost. The store decides who gets which. Tests: `tests/stories/{several,leases,lost}.rs`.
+//! once the lease is lost. The store decides who gets which. Tests: `hosts/free.rs`, `tests/stories/{several,leases,lost}.rs`.
 
+mod free;
 mod lost;
 
 use super::Parts;
@@ -11,7 +12,7 @@ use crate::config::Process;
 use crate::effect::EffectRunner;
 use crate::handler::Intake;
 use crate::sandbox::{SandboxError, Sandboxes, TaskSandboxes};
-use crate::store::{Claim, Claimed, StoreError, Word};
+use crate::store::{Claim, ClaimResult, StoreError, Word};
 use crate::supervise::{Works, caught};
 use crate::task::{Awake, Machine};
 use crate::trouble::Trouble;
@@ -228,8 +229,9 @@ impl Hosts {
 
     async fn round(self: &Arc<Self>) -> Result<(), StoreError> {
         let asked = Awake::now();
-        let claimed = tokio::time::timeout(ANSWERED, self.report(asked)).await.map_err(|_| StoreError::Slow)??;
-        let Some(claimed) = claimed else { return Ok(()) };
+        let answer = tokio::time::timeout(ANSWERED, self.report(asked)).await.map_err(|_| StoreError::Slow)??;
+        let Some(ClaimResult { claimed, free_in_ms }) = answer else { return Ok(()) };
+        self.look_when_free(free_in_ms);
         let mut begun = Vec::new();
         {
             let mut all = self.state();
@@ -269,7 +271,7 @@ impl Hosts {
 
     /// Sends a report that began then, and returns its answer. None if a later one was sent meanwhile: the store would take this one, which
     /// is older, for the newest.
-    async fn report(&self, asked: Awake) -> Result<Option<Vec<Claimed>>, StoreError> {
+    async fn report(&self, asked: Awake) -> Result<Option<ClaimResult>, StoreError> {
         let claim = self.claim().await?;
         let answer = {
             let mut sent = self.sent.lock().await;

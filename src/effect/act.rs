@@ -4,13 +4,13 @@
 
 use super::checks::{Checks, apart};
 use super::egress::Egress;
-use super::images::Images;
+use super::images::listed;
 use super::lifecycle::Lifecycle;
 use super::permission::Rulebook;
 use super::pictures::Pictures;
+use super::policy::RepositoryPolicy;
 use super::repository::{Repositories, base, head};
 use super::summarizer::Summarizer;
-use crate::config::Process;
 use crate::message::whole;
 use crate::policy::Ruling;
 use crate::redact::{redacted, without};
@@ -20,7 +20,7 @@ use crate::text;
 use crate::thread::Feed;
 use crate::trouble::Trouble;
 use domain::{Action, Input, IssueCheck, NewFile, Outcome, OutcomeStatus, Task, Touched};
-use protocol::runner::{Limits, Status};
+use protocol::runner::Status;
 use protocol::touched::{MOST_BYTES, MOST_CHANGES, MOST_READ};
 use std::sync::Arc;
 
@@ -31,12 +31,10 @@ const SENTENCE: usize = 300;
 
 /// Checks and carries out single actions.
 pub(super) struct Actions {
-    pub config: Arc<Process>,
     pub store: Store,
     pub sandboxes: Arc<Sandboxes>,
     pub repositories: Arc<Repositories>,
     pub egress: Arc<Egress>,
-    pub images: Arc<Images>,
     pub checks: Arc<Checks>,
     pub lifecycle: Arc<Lifecycle>,
     pub pictures: Arc<Pictures>,
@@ -54,11 +52,12 @@ impl Actions {
         permitted: bool,
         (tries, feed): (i64, &dyn Feed),
     ) -> Result<Input, Trouble> {
-        self.images.listed(task)?;
+        let operators = self.repositories.operators(task)?;
+        listed(task, &operators)?;
         if let Action::Try { files, command, check } = action {
             // The copy is thrown away, so a person is asked only once one of its candidates is written.
             let written = Action::WriteFiles { files: files.clone() };
-            if let Ruling::Deny(reason) = self.rulebook.ruled(task, number, &written).await? {
+            if let Ruling::Deny(reason) = self.rulebook.ruled(task, &operators, number, &written).await? {
                 return Ok(denied(number, reason));
             }
             return self.try_out(task, number, (files, command, check.as_deref()), tries).await;
@@ -69,21 +68,20 @@ impl Actions {
         }
         // What the runner has from an earlier try ran or runs, and may not be said to be denied by rules that are newer.
         let begun = tries > 0 && self.sandboxes.actions.has_begun(task.id.0, u64::from(number)).await?;
-        if !begun && let Some(ended) = self.judged(task, number, action, permitted).await? {
+        if !begun && let Some(ended) = self.judged(task, &operators, (number, action), permitted).await? {
             return Ok(ended);
         }
         if let Action::Summarize { path, from } = action {
             return self.summarize(task, number, (path, *from), (tries, feed)).await;
         }
-        let sandbox = self.config.sandbox_of(&self.repositories.configured(task)?.key);
-        if !sandbox.networked() {
+        if !operators.networked() {
             self.egress.cut_off(task.id).await?;
         } else if self.sandboxes.egress.is_cut_off(task.id.0) {
             // The rules could not be made at the process's start, so the sandbox was cut off then.
             self.egress.reach(task, &self.repositories.policy(task, &base(task)?).await?).await?;
             self.sandboxes.of_tasks.open(task.id.0).await?;
         }
-        let limits = Limits { wall_ms: sandbox.action_wall_s * 1000, output_bytes: sandbox.action_output_kib << 10 };
+        let limits = operators.action_limits();
         let acted = self.sandboxes.actions.act(task.id.0, u64::from(number), action, limits).await?;
         match acted.lost {
             Some(loss) => Err(SandboxError::Gone(loss).into()),
@@ -102,11 +100,11 @@ impl Actions {
     async fn judged(
         &self,
         task: &Task,
-        number: u32,
-        action: &Action,
+        operators: &RepositoryPolicy<'_>,
+        (number, action): (u32, &Action),
         permitted: bool,
     ) -> Result<Option<Input>, Trouble> {
-        let refused = match self.rulebook.ruled(task, number, action).await? {
+        let refused = match self.rulebook.ruled(task, operators, number, action).await? {
             Ruling::Deny(reason) => Some(reason),
             Ruling::Ask(reason) if !permitted && whole(action).is_none() => Some(format!(
                 "{reason}: a person would have to permit it, and it is too long to be shown; do it in smaller parts"

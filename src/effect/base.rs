@@ -42,8 +42,8 @@ impl Checks {
             repo_key: key.clone(),
             image: image.to_owned(),
             command: policy.effective.test.clone(),
-            limits: policy.sandbox.limits(),
-            wall_ms: policy.sandbox.verify_wall_s * 1000,
+            limits: policy.operators.sandbox.limits(),
+            wall_ms: policy.operators.sandbox.verify_wall_s * 1000,
             tests_may_move: false,
         };
         let ran = match tokio::time::timeout(PATIENCE, self.sandboxes.base_runs.checks_of_base(&spec)).await {

@@ -62,8 +62,8 @@ impl Checks {
             repo_key: policy.repository.key,
             image,
             command: policy.effective.test,
-            limits: policy.sandbox.limits(),
-            wall_ms: policy.sandbox.verify_wall_s * 1000,
+            limits: policy.operators.sandbox.limits(),
+            wall_ms: policy.operators.sandbox.verify_wall_s * 1000,
             tests_may_move: task.kind.traits().scope == Scope::AllButBaseTests,
         })
     }

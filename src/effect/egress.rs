@@ -3,9 +3,8 @@
 //! The rules are always computed as a whole from the operator's configuration, the accepted project file, the task's log and the
 //! repository's grants, so that a repeated or late try ends with the same rules.
 
-use super::policy::Policy;
+use super::policy::{Policy, RepositoryPolicy};
 use super::repository::{Repositories, request};
-use crate::config::Process;
 use crate::sandbox::{SandboxError, Sandboxes};
 use crate::store::{Store, TaskRow};
 use crate::trouble::Trouble;
@@ -18,8 +17,6 @@ const PREPARING_MS: u64 = 2_000;
 
 /// Keeps the router's rules for sandboxes up to date with what is allowed.
 pub struct Egress {
-    /// The configuration of this process.
-    pub config: Arc<Process>,
     /// Holds grants and logs.
     pub store: Store,
     /// The sandboxes of all tasks.
@@ -78,12 +75,12 @@ impl Egress {
 
     pub(super) async fn reach_task(&self, id: TaskId) -> Result<(), Trouble> {
         let task = self.store.task(id).await?;
-        let key = &self.repositories.configured(&task)?.key;
+        let operators = self.repositories.operators(&task)?;
         match &task.base {
-            _ if !self.config.sandbox_of(key).networked() => self.cut_off(id).await,
+            _ if !operators.networked() => self.cut_off(id).await,
             Some(base) => self.reach(&task, &self.repositories.policy(&task, base).await?).await,
             None if task.state == State::Preparing => {
-                let kept = self.store.grants(key).await?;
+                let kept = self.store.grants(&request(&task)?.repository).await?;
                 // It may just have been given rules that contain a grant that was taken back.
                 if task.hosts.iter().all(|grant| stands(grant, &kept)) { Ok(()) } else { Err(being_made()) }
             }
@@ -93,7 +90,7 @@ impl Egress {
 
     /// Brings the rules of a task's sandbox to what its log says now; does nothing without a sandbox.
     pub(super) async fn reach(&self, task: &Task, policy: &Policy<'_>) -> Result<(), Trouble> {
-        if !policy.sandbox.networked() {
+        if !policy.operators.networked() {
             return self.cut_off(task.id).await;
         }
         // One at a time, so that rules computed from an older log never replace newer ones.
@@ -103,17 +100,17 @@ impl Egress {
         // Until then the project's setup may be running in its subnet, whose result other tasks get; it is told again once it is made.
         if self.sandboxes.of_tasks.is_whole(task.id.0) {
             rules.extend(policy.of_command.iter().cloned());
-            rules.extend(self.granted_hosts(&task).await?);
+            rules.extend(self.granted_hosts(&task, &policy.operators).await?);
         }
         unless_gone(self.sandboxes.egress.allow(task.id.0, rules).await)
     }
 
     /// The hosts that a task of this policy may reach, as rules are written; each once.
     pub(super) async fn hosts(&self, task: &Task, policy: &Policy<'_>) -> Result<Vec<String>, Trouble> {
-        if !policy.sandbox.networked() {
+        if !policy.operators.networked() {
             return Ok(Vec::new());
         }
-        let granted = self.granted_hosts(task).await?;
+        let granted = self.granted_hosts(task, &policy.operators).await?;
         let mut hosts: Vec<String> =
             policy.rules.iter().chain(&policy.of_command).chain(&granted).map(Rule::to_string).collect();
         hosts.sort_unstable();
@@ -128,14 +125,12 @@ impl Egress {
     }
 
     /// The hosts that people allowed this task, except for those that the operator denies or that were taken back for the repository.
-    async fn granted_hosts(&self, task: &Task) -> Result<Vec<Rule>, Trouble> {
-        let key = &request(task)?.repository;
-        let kept = self.store.grants(key).await?;
+    async fn granted_hosts(&self, task: &Task, operators: &RepositoryPolicy<'_>) -> Result<Vec<Rule>, Trouble> {
+        let kept = self.store.grants(&request(task)?.repository).await?;
         let rule =
             |grant: &Grant| Some(Rule::parse(&grant.host).ok()?.because(format!("allowed by {}", grant.by.login)));
         let rules = task.hosts.iter().filter(|grant| stands(grant, &kept)).filter_map(rule);
-        let denied = self.config.denied_of(key);
-        Ok(rules.filter(|rule| crate::egress::overruled(&denied, rule).is_none()).collect())
+        Ok(rules.filter(|rule| !operators.denies(rule)).collect())
     }
 }
 

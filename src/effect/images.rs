@@ -3,9 +3,8 @@
 //! If what a project asks for or needs is not available, the task does not start, and a person is told what to type. The files only choose
 //! among the images that the operator listed. Tests: below and `tests/stories/toolchains.rs`.
 
-use super::policy::Policy;
+use super::policy::{Policy, RepositoryPolicy};
 use super::repository::{Repositories, request};
-use crate::config::Process;
 use crate::config::process::Sandbox;
 use crate::config::project::{Granted, Pick};
 use crate::git::Repos;
@@ -27,35 +26,34 @@ pub(crate) struct Chosen {
 
 /// Chooses the images of tasks.
 pub(super) struct Images {
-    pub config: Arc<Process>,
     pub sandboxes: Arc<Sandboxes>,
     pub repositories: Arc<Repositories>,
 }
 
 impl Images {
     pub(super) async fn choose(&self, task: &Task, policy: &Policy<'_>) -> Result<Chosen, Trouble> {
-        let choice = Choice { sandboxes: &self.sandboxes, repos: &self.repositories.repos, sandbox: policy.sandbox };
-        let key = &policy.repository.key;
-        let pick = request(task)?.terms.toolchain.as_ref().map(|name| named(&Granted::of(&self.config, key), name));
-        choice.of(key, &policy.base, pick.as_ref().unwrap_or(&policy.effective.image)).await
+        let Policy { repository, operators, .. } = policy;
+        let choice = Choice { sandboxes: &self.sandboxes, repos: &self.repositories.repos, sandbox: operators.sandbox };
+        let pick = request(task)?.terms.toolchain.as_ref().map(|name| named(&operators.granted, name));
+        choice.of(&repository.key, &policy.base, pick.as_ref().unwrap_or(&policy.effective.image)).await
     }
 
     /// The image that the task began with; for a task of an older version it is chosen again.
     pub(super) async fn of_task(&self, task: &Task, policy: &Policy<'_>) -> Result<String, Trouble> {
         let Some(image) = &task.image else { return Ok(self.choose(task, policy).await?.image) };
-        self.listed(task)?;
+        listed(task, &policy.operators)?;
         Ok(image.clone())
     }
+}
 
-    /// An error if the operator removed the task's image from the list since the task began.
-    pub(super) fn listed(&self, task: &Task) -> Result<(), Trouble> {
-        let key = &request(task)?.repository;
-        match &task.image {
-            Some(image) if !self.config.sandbox_of(key).all_images().contains(image) => Err(Trouble::blocked(format!(
-                "the task was begun in the image {image}, which is not listed for {key} any more: list it again, or end the task"
-            ))),
-            _ => Ok(()),
-        }
+/// An error if the operator removed the task's image from the list since the task began.
+pub(super) fn listed(task: &Task, operators: &RepositoryPolicy<'_>) -> Result<(), Trouble> {
+    let key = &request(task)?.repository;
+    match &task.image {
+        Some(image) if !operators.sandbox.all_images().contains(image) => Err(Trouble::blocked(format!(
+            "the task was begun in the image {image}, which is not listed for {key} any more: list it again, or end the task"
+        ))),
+        _ => Ok(()),
     }
 }
 

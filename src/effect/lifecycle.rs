@@ -4,7 +4,7 @@ use super::base::BaseSeen;
 use super::checks::Checks;
 use super::configured_model::ConfiguredModels;
 use super::egress::Egress;
-use super::images::Images;
+use super::images::{Images, listed};
 use super::listeners::Listeners;
 use super::pictures::Pictures;
 use super::policy::Policy;
@@ -135,8 +135,8 @@ impl Lifecycle {
             base: tip.clone(),
             trunk,
             image: image.to_owned(),
-            limits: policy.sandbox.limits(),
-            network: policy.sandbox.networked(),
+            limits: policy.operators.sandbox.limits(),
+            network: policy.operators.networked(),
             // Those of `setup`; what its command adds is opened below.
             egress: policy.for_router(),
             setup: Some(policy.setup(&policy.base)),
@@ -171,8 +171,8 @@ impl Lifecycle {
     /// Opens the sandbox for work. If it is gone, it is made anew from the last commit; what was not committed is lost, and the review says
     /// so.
     pub(super) async fn open(&self, task: &Task, row: &EffectRow) -> Result<Input, Trouble> {
-        self.images.listed(task)?;
         let policy = self.repositories.policy(task, &base(task)?).await?;
+        listed(task, &policy.operators)?;
         self.warm(task)?;
         self.egress.reach(task, &policy).await?;
         let loss = match self.sandboxes.of_tasks.open(task.id.0).await {

@@ -63,7 +63,6 @@ pub struct Dependencies<'a> {
 struct SharedParts {
     repositories: Arc<Repositories>,
     egress: Arc<Egress>,
-    images: Arc<Images>,
     checks: Arc<Checks>,
     lifecycle: Arc<Lifecycle>,
     listeners: Arc<Listeners>,
@@ -117,17 +116,12 @@ impl Dependencies<'_> {
             projects: std::sync::Mutex::default(),
         });
         let egress = Arc::new(Egress {
-            config: config.clone(),
             store: store.clone(),
             sandboxes: sandboxes.clone(),
             repositories: repositories.clone(),
             reaching: tokio::sync::Mutex::default(),
         });
-        let images = Arc::new(Images {
-            config: config.clone(),
-            sandboxes: sandboxes.clone(),
-            repositories: repositories.clone(),
-        });
+        let images = Arc::new(Images { sandboxes: sandboxes.clone(), repositories: repositories.clone() });
         let checks = Arc::new(Checks {
             sandboxes: sandboxes.clone(),
             repositories: repositories.clone(),
@@ -140,7 +134,7 @@ impl Dependencies<'_> {
             sandboxes: sandboxes.clone(),
             repositories: repositories.clone(),
             egress: egress.clone(),
-            images: images.clone(),
+            images,
             checks: checks.clone(),
             pictures: pictures.clone(),
             models: models.clone(),
@@ -149,22 +143,16 @@ impl Dependencies<'_> {
             inspector: self.inspector.clone(),
         });
         let ci = Arc::new(CiReader { forge: self.forge.clone(), repositories: repositories.clone() });
-        SharedParts { repositories, egress, images, checks, lifecycle, listeners, pictures, ci }
+        SharedParts { repositories, egress, checks, lifecycle, listeners, pictures, ci }
     }
 
     fn actions(&self, shared: &SharedParts, summarizer: &Arc<Summarizer>) -> Actions {
-        let rulebook = Rulebook {
-            config: self.config.clone(),
-            store: self.store.clone(),
-            repositories: shared.repositories.clone(),
-        };
+        let rulebook = Rulebook { store: self.store.clone(), repositories: shared.repositories.clone() };
         Actions {
-            config: self.config.clone(),
             store: self.store.clone(),
             sandboxes: self.sandboxes.clone(),
             repositories: shared.repositories.clone(),
             egress: shared.egress.clone(),
-            images: shared.images.clone(),
             checks: shared.checks.clone(),
             lifecycle: shared.lifecycle.clone(),
             pictures: shared.pictures.clone(),

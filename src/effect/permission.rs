@@ -1,7 +1,7 @@
 //! Applies rules about single actions to a task: the built-in ones, the operator's, and those of the project file at its base.
 
+use super::policy::RepositoryPolicy;
 use super::repository::{Repositories, base, request};
-use crate::config::Process;
 use crate::engine::repeated;
 use crate::policy::{ActionContext, Ruling, secrets};
 use crate::store::Store;
@@ -11,16 +11,20 @@ use std::sync::Arc;
 
 /// Judges single actions by the rules.
 pub(super) struct Rulebook {
-    pub config: Arc<Process>,
     pub store: Store,
     pub repositories: Arc<Repositories>,
 }
 
 impl Rulebook {
     /// The ruling on an action with this number.
-    pub(super) async fn ruled(&self, task: &Task, number: u32, action: &Action) -> Result<Ruling, Trouble> {
-        let networked = self.config.sandbox_of(&self.repositories.configured(task)?.key).networked();
-        match secrets::judge(action, networked) {
+    pub(super) async fn ruled(
+        &self,
+        task: &Task,
+        operators: &RepositoryPolicy<'_>,
+        number: u32,
+        action: &Action,
+    ) -> Result<Ruling, Trouble> {
+        match secrets::judge(action, operators.networked()) {
             denied @ Ruling::Deny(_) => Ok(denied),
             built_in @ (Ruling::Ask(_) | Ruling::Allow) => Ok(built_in.and(self.by_rules(task, number, action).await?)),
         }

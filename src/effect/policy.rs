@@ -1,8 +1,9 @@
 //! The policy for one step of a task: the operator's tables for its repository, narrowed by the project file at the task's base, and
-//! widened where the operator accepted that exact file. Resolved once per step. Also the only place from which a step takes the project file
-//! (`tests/house/project_file.rs`). Tests: `tests/stories/policy.rs`.
+//! widened where the operator accepted that exact file. Resolved once per step. Also the only place from which a step takes the project file,
+//! or asks the configuration about sandboxes and hosts (`tests/house/project_file.rs`). Tests: `tests/stories/policy.rs`.
 
 use super::repository::{ProjectWithRules, Repositories, Repository, request};
+use crate::config::Process;
 use crate::config::process::Sandbox;
 use crate::config::project::{Effective, FILE, Granted, Network};
 use crate::policy::Rules;
@@ -10,31 +11,68 @@ use crate::sandbox::SetupSpec;
 use crate::trouble::Trouble;
 use domain::{Commit, Task};
 use protocol::router::Rule;
+use protocol::runner::Limits;
 use std::sync::{Arc, PoisonError};
 
 /// The most repositories and commits whose project files are cached.
 const MOST: usize = 64;
+
+/// The operator's part of a policy: the tables for one repository. It needs no file and no address of the repository, so a single action,
+/// which waits for neither, takes this part alone.
+pub(super) struct RepositoryPolicy<'a> {
+    /// Settings for sandboxes.
+    pub sandbox: &'a Sandbox,
+    /// What every task is granted, hosts that are denied included.
+    pub granted: Granted,
+    /// What may not be reached, whoever allows it.
+    denied: Vec<Rule>,
+    /// What the router refuses to this repository alone.
+    pub refusals: Vec<Rule>,
+}
+
+impl<'a> RepositoryPolicy<'a> {
+    fn of(config: &'a Process, key: &str) -> Self {
+        Self {
+            sandbox: config.sandbox_of(key),
+            granted: Granted::of(config, key),
+            denied: config.denied_of(key),
+            refusals: config.refusals_of(key),
+        }
+    }
+
+    /// Whether sandboxes have a network.
+    pub(super) fn networked(&self) -> bool {
+        self.sandbox.networked()
+    }
+
+    /// Whether the operator denies what this rule would allow.
+    pub(super) fn denies(&self, rule: &Rule) -> bool {
+        crate::egress::overruled(&self.denied, rule).is_some()
+    }
+
+    /// Limits of one action.
+    pub(super) fn action_limits(&self) -> Limits {
+        Limits { wall_ms: self.sandbox.action_wall_s * 1000, output_bytes: self.sandbox.action_output_kib << 10 }
+    }
+}
 
 /// The resolved policy.
 pub(super) struct Policy<'a> {
     pub repository: Repository,
     /// The commit whose project file was read.
     pub base: Commit,
-    /// The operator's settings for sandboxes of this repository.
-    pub sandbox: &'a Sandbox,
+    pub operators: RepositoryPolicy<'a>,
     pub effective: Effective,
     /// What a sandbox may reach before people allow more; without what the operator denies.
     pub rules: Vec<Rule>,
     /// What the command of the repository's own that began the task adds to them. Never for `setup`: its result goes to every task.
     pub of_command: Vec<Rule>,
-    /// What the operator denies to this repository alone, for the router.
-    pub refusals: Vec<Rule>,
 }
 
 impl Policy<'_> {
     /// The rules with which the router opens a subnet before people allow more.
     pub(super) fn for_router(&self) -> Vec<Rule> {
-        self.rules.iter().chain(&self.refusals).cloned().collect()
+        self.rules.iter().chain(&self.operators.refusals).cloned().collect()
     }
 
     /// Setup commands, to be run with the files of this commit.
@@ -42,12 +80,17 @@ impl Policy<'_> {
         SetupSpec {
             commands: self.effective.setup.clone(),
             commit: commit.clone(),
-            wall_ms: self.sandbox.setup_wall_s * 1000,
+            wall_ms: self.operators.sandbox.setup_wall_s * 1000,
         }
     }
 }
 
 impl Repositories {
+    /// The operator's part of a task's policy; an error if its repository was removed.
+    pub(super) fn operators(&self, task: &Task) -> Result<RepositoryPolicy<'_>, Trouble> {
+        Ok(RepositoryPolicy::of(&self.config, &self.configured(task)?.key))
+    }
+
     /// The policy of a task with this base.
     pub(super) async fn policy(&self, task: &Task, base: &Commit) -> Result<Policy<'_>, Trouble> {
         let asked = request(task)?;
@@ -104,8 +147,9 @@ impl Repositories {
         wish: Option<&Network>,
     ) -> Result<Policy<'_>, Trouble> {
         let project = &self.project(&repository.key, base).await?.project;
-        let (granted, accepted) = (Granted::of(&self.config, &repository.key), repository.accepted.as_deref());
-        let effective = project.within(&granted, accepted);
+        let operators = RepositoryPolicy::of(&self.config, &repository.key);
+        let accepted = repository.accepted.as_deref();
+        let effective = project.within(&operators.granted, accepted);
         let mut of_command = match wish.filter(|wish| !wish.hosts.is_empty()) {
             Some(wish) => {
                 let commands = self.repos.own_commands(&repository.key, base).await?;
@@ -113,14 +157,11 @@ impl Repositories {
             }
             None => Vec::new(),
         };
-        let denied = self.config.denied_of(&repository.key);
-        let mut rules = granted.egress;
+        let mut rules = operators.granted.egress.clone();
         rules.extend(effective.egress.iter().cloned());
         for rules in [&mut rules, &mut of_command] {
-            rules.retain(|rule| crate::egress::overruled(&denied, rule).is_none());
+            rules.retain(|rule| !operators.denies(rule));
         }
-        let sandbox = self.config.sandbox_of(&repository.key);
-        let refusals = self.config.refusals_of(&repository.key);
-        Ok(Policy { repository, base: base.clone(), sandbox, effective, rules, of_command, refusals })
+        Ok(Policy { repository, base: base.clone(), operators, effective, rules, of_command })
     }
 }

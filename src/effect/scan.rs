@@ -6,7 +6,6 @@
 use super::lifecycle::Lifecycle;
 use super::policy::Policy;
 use super::repository::{Repositories, request};
-use crate::config::project::Granted;
 use crate::policy::plain;
 use crate::scan::{look_for_dependencies, look_for_weaknesses};
 use crate::store::Store;
@@ -65,14 +64,12 @@ impl Repositories {
     /// Where it is known before a sandbox is made that a task can reach no host, whether sandboxes have a network at all. Where the repository's own file
     /// may add hosts, it is not known.
     pub(super) fn nowhere(&self, task: &Task) -> Result<Option<bool>, Trouble> {
-        let entry = self.configured(task)?;
-        if !self.config.sandbox_of(&entry.key).networked() {
+        let (entry, operators) = (self.configured(task)?, self.operators(task)?);
+        if !operators.networked() {
             return Ok(Some(false));
         }
-        let denied = self.config.denied_of(&entry.key);
-        let mut rules = Granted::of(&self.config, &entry.key).egress;
-        rules.retain(|rule| crate::egress::overruled(&denied, rule).is_none());
-        let nothing = rules.is_empty() && task.hosts.is_empty() && entry.accepted.is_empty();
+        let closed = operators.granted.egress.iter().all(|rule| operators.denies(rule));
+        let nothing = closed && task.hosts.is_empty() && entry.accepted.is_empty();
         Ok(nothing.then_some(true))
     }
 }

@@ -10,7 +10,6 @@ use super::policy::Policy;
 use super::posts::{Post, Posts};
 use super::repository::Repositories;
 use crate::config::process::Repository as Entry;
-use crate::egress::overruled;
 use crate::forge::{Comment, Forge, NewStatus, RepoRef, StatusState};
 use crate::git::Branch;
 use crate::message;
@@ -53,6 +52,8 @@ struct RunInputs {
     fork: Option<Commit>,
     /// What the operator lets it reach besides what every sandbox may; empty = no network.
     egress: Vec<Rule>,
+    /// All that it can reach with that, in words.
+    hosts: Vec<String>,
 }
 
 impl TestRuns {
@@ -108,8 +109,8 @@ impl TestRuns {
             on_base = Some(OnBase { commit: base, files, within, exit: stored(ran) });
         }
         let weaker = self.weaker(row, inputs.fork.as_ref()).await?;
-        let hosts = self.reached(&row.repository, &inputs.egress);
-        Ok((TestResult::Ran { on_branch: stored(on_branch), on_base, weaker, hosts }, redact::without(log)))
+        let result = TestResult::Ran { on_branch: stored(on_branch), on_base, weaker, hosts: inputs.hosts };
+        Ok((result, redact::without(log)))
     }
 
     /// Gives back the subnet that a run may have had, with its container, before the next one gets it.
@@ -120,30 +121,27 @@ impl TestRuns {
 
     /// What the operator grants to a run, without what is denied. Nothing on a fork's head, which people push who may not write here.
     fn granted(&self, row: &TestRunRow, policy: &Policy<'_>) -> Vec<Rule> {
-        if row.run.is_of_fork() || !policy.sandbox.networked() {
+        if row.run.is_of_fork() || !policy.operators.networked() {
             return Vec::new();
         }
-        let (config, key) = (&self.repositories.config, &row.repository);
-        let tests = config.tests_of(key);
-        let denied = config.denied_of(key);
+        let tests = self.repositories.config.tests_of(&row.repository);
         let open = tests.hosts.iter().filter_map(|host| Rule::parse(host).ok());
-        let open = open.filter(|rule| overruled(&denied, rule).is_none());
+        let open = open.filter(|rule| !policy.operators.denies(rule));
         let mut rules: Vec<Rule> = open.map(|rule| rule.because("granted by the operator to test runs")).collect();
         // Without any the run has no network.
         if !rules.is_empty() {
-            rules.extend(config.refusals_of(key));
+            rules.extend(policy.operators.refusals.iter().cloned());
         }
         rules
     }
 
     /// All that a run with these rules can reach, in words; nothing without any.
-    fn reached(&self, key: &str, egress: &[Rule]) -> Vec<String> {
+    fn reached(&self, policy: &Policy<'_>, egress: &[Rule]) -> Vec<String> {
         if egress.is_empty() {
             return Vec::new();
         }
         let shown = |word: String| Rule::parse(&word).map_or(word, |rule| rule.to_string());
-        let denied = self.repositories.config.denied_of(key);
-        let is_open = |word: &String| !Rule::parse(word).is_ok_and(|rule| overruled(&denied, &rule).is_some());
+        let is_open = |word: &String| !Rule::parse(word).is_ok_and(|rule| policy.operators.denies(&rule));
         let every = self.repositories.config.egress.allowed_words().into_iter().filter(is_open).map(shown);
         let own = egress.iter().filter(|rule| !rule.is_refusal()).map(Rule::to_string);
         let mut all: Vec<String> = own.chain(every).collect();
@@ -238,7 +236,7 @@ impl TestRuns {
         let target = repos.resolve(&key, &Branch::parse(&row.run.base_branch)?).await?;
         let fork = repos.merge_base(&key, &target, &commit).await?;
         let policy = self.repositories.policy_of(repository, &trunk).await?;
-        let choice = Choice { sandboxes: &self.sandboxes, repos, sandbox: policy.sandbox };
+        let choice = Choice { sandboxes: &self.sandboxes, repos, sandbox: policy.operators.sandbox };
         let image = choice.of(&key, &trunk, &policy.effective.image).await?.image;
         let task = sandbox_number(row.id).0;
         let setup = PrepareSpec {
@@ -248,8 +246,8 @@ impl TestRuns {
             base: trunk.clone(),
             trunk: Some(trunk.clone()),
             image: image.clone(),
-            limits: policy.sandbox.limits(),
-            network: policy.sandbox.networked(),
+            limits: policy.operators.sandbox.limits(),
+            network: policy.operators.networked(),
             egress: policy.for_router(),
             setup: Some(policy.setup(&trunk)),
             anew: None,
@@ -269,11 +267,13 @@ impl TestRuns {
             repo_key: key,
             image,
             command: Some(row.run.command.clone()),
-            limits: policy.sandbox.limits(),
-            wall_ms: policy.sandbox.verify_wall_s * 1000,
+            limits: policy.operators.sandbox.limits(),
+            wall_ms: policy.operators.sandbox.verify_wall_s * 1000,
             tests_may_move: false,
         };
-        Ok(RunInputs { spec, kept: kept?, fork, egress: self.granted(row, &policy) })
+        let egress = self.granted(row, &policy);
+        let hosts = self.reached(&policy, &egress);
+        Ok(RunInputs { spec, kept: kept?, fork, egress, hosts })
     }
 
     /// Removes what an interrupted run left on this host.

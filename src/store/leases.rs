@@ -51,6 +51,15 @@ pub struct Claimed {
     pub kept: bool,
 }
 
+/// The answer to a claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimResult {
+    /// The repositories that the host works for.
+    pub claimed: Vec<Claimed>,
+    /// Milliseconds until the first lease of another host on a repository that was asked for ends, unless it is prolonged; none without one.
+    pub free_in_ms: Option<i64>,
+}
+
 /// A host, as [`Store::hosts`] lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
@@ -83,7 +92,7 @@ impl Store {
     /// [`StoreError::Replaced`] when a later life with this host's id exists, [`StoreError::Shape`] when a newer version has migrated the
     /// store: then this one has lost everything.
     pub async fn claim(&self, claim: Claim) -> Result<Vec<Claimed>, StoreError> {
-        self.begin_claim(claim).await?.await
+        Ok(self.begin_claim(claim).await?.await?.claimed)
     }
 
     /// As [`Store::claim`], in two steps: this one queues the report, so that a host can keep the order of its reports, and what it returns
@@ -94,7 +103,7 @@ impl Store {
     pub async fn begin_claim(
         &self,
         claim: Claim,
-    ) -> Result<impl Future<Output = Result<Vec<Claimed>, StoreError>>, StoreError> {
+    ) -> Result<impl Future<Output = Result<ClaimResult, StoreError>>, StoreError> {
         let known = self.location.migrations().iter().map(|migration| migration.version).max().unwrap_or(0);
         let database = Database { clock: self.location.clock(), known };
         self.writer.begin(|answer| queue::Write::Claim { claim, database, answer }).await
@@ -142,7 +151,7 @@ pub(super) async fn claim(
     c: &mut AnyConnection,
     claim: &Claim,
     database: &Database,
-) -> Result<Vec<Claimed>, StoreError> {
+) -> Result<ClaimResult, StoreError> {
     let sql = "SELECT COALESCE(MAX(version), 0) FROM _sqlx_migrations";
     let found: i64 = sqlx::query_scalar(sql).fetch_one(&mut *c).await?;
     if found > database.known {
@@ -160,7 +169,9 @@ pub(super) async fn claim(
     if let Some(key) = given {
         write(c, &key, claim, now - 1).await?;
     }
-    Ok(leased)
+    let of_others = claim.repositories.iter().filter_map(|key| leases.get(key)).filter(|it| it.host != claim.host);
+    let free_in_ms = of_others.map(|lease| lease.until - now).filter(|left| *left >= 0).min();
+    Ok(ClaimResult { claimed: leased, free_in_ms })
 }
 
 /// The leases of a host, and those it gives up for another.

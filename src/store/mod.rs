@@ -45,7 +45,7 @@ pub use changed::{MOST_SHARED, Shared};
 pub use charges::{Cost, CostBy, DAY_MS, day_began, month_began};
 pub use copy::{Copied, TABLES};
 pub use grants::TakeBack;
-pub use leases::{Claim, Claimed, Host};
+pub use leases::{Claim, ClaimResult, Claimed, Host};
 pub use line::{LineRow, Turn};
 pub use live::LiveRow;
 pub use location::Location;

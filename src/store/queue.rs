@@ -1,7 +1,7 @@
 //! Messages to the store's writer, and the handle for sending them.
 
 use super::{
-    Address, Append, Appended, Before, Claim, Claimed, Deleted, Delivery, EndOfWatch, NewAudit, NewTask, NewTestRun,
+    Address, Append, Appended, Before, Claim, ClaimResult, Deleted, Delivery, EndOfWatch, NewAudit, NewTask, NewTestRun,
     StoreError, StoredEntry, TakeBack, TakenUp, TestRunStep, UpstreamIssueRow, deliveries,
 };
 use domain::TaskId;
@@ -106,7 +106,7 @@ pub(super) enum Write {
     Claim {
         claim: Claim,
         database: Database,
-        answer: Reply<Vec<Claimed>>,
+        answer: Reply<ClaimResult>,
     },
     Release {
         host: String,

@@ -1,4 +1,5 @@
-//! A repository's `.caisson.toml` is read out of a commit, and parsed, in one function, and in a step of a task that one is called in one place.
+//! A repository's `.caisson.toml` is read out of a commit, and parsed, in one function, and in a step of a task that one is called in one place,
+//! as is what the operator says of its sandboxes and hosts.
 
 use super::{files, read, root, shown};
 use regex::Regex;
@@ -42,6 +43,14 @@ fn a_step_of_a_task_takes_its_project_file_from_one_place() {
     callers.retain(|caller| !caller.starts_with("src/cli/"));
     // `lacking` reads that of the newest commit, before the task begins whose policy it would be.
     assert_eq!(callers, ["src/effect/policy.rs: project", "src/thread/own.rs: lacking"]);
+}
+
+#[test]
+fn a_step_of_a_task_takes_what_the_operator_says_of_sandboxes_and_hosts_from_one_place() {
+    let mut callers = of_sources(r"\b(?:sandbox_of|allowed_of|denied_of|refusals_of|Granted::of)\(");
+    callers.retain(|caller| caller.starts_with("src/effect/"));
+    callers.dedup();
+    assert_eq!(callers, ["src/effect/policy.rs: of"]);
 }
 
 #[test]

@@ -84,6 +84,7 @@ async fn what_is_allowed_for_the_repository_is_there_for_later_tasks_until_it_is
     let world = World::networked(FIX, "").await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let first = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    assert_eq!(told(&world).iter().filter(|words| words.starts_with("open")).count(), 1, "{:?}", told(&world));
     world.alice().comment(REPO, first, "/allow semver.org repo").expect("said");
     world.until_said(first, "every later one of this repository").await;
     world.alice().open_issue(REPO, "Versions compare as text, again", "/fix").expect("issue");
@@ -97,7 +98,7 @@ async fn what_is_allowed_for_the_repository_is_there_for_later_tasks_until_it_is
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
     let opened: Vec<_> = told(&world).into_iter().filter(|words| words.starts_with("open 1")).collect();
-    assert_eq!(opened.last().map(String::as_str), Some("open 1 semver.org"));
+    assert_eq!(opened, ["open 1 semver.org"], "all that its sandbox may reach, once for its preparation");
     let review = world.until_said(second, "### Checkpoint 1 ").await;
     assert!(review.contains("`semver.org` allowed for the repository before by `alice`"), "{review}");
     world.alice().comment(REPO, second, "/deny semver.org").expect("said");

@@ -35,6 +35,12 @@ async fn until_held(world: &World, by: &[&str]) {
     }
 }
 
+/// Until when the leases last that somebody has, from now on.
+async fn longest_lease_ms(world: &World) -> i64 {
+    let sql = "SELECT MAX(until - CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)) FROM leases";
+    sqlx::query_scalar(sql).fetch_one(&world.by_hand().await).await.expect("read")
+}
+
 async fn owner(world: &World) -> String {
     world.store().task_row(TaskId(1)).await.expect("read").expect("there").owner
 }
@@ -135,7 +141,8 @@ async fn a_commit_that_cannot_be_stored_for_other_hosts_is_pushed_all_the_same()
     to_the_end(&world, issue).await;
 }
 
-/// Both are restarted, one after the other: no review waits for longer than a lease, and nothing is lost.
+/// Both are restarted, one after the other: what a host that stops keeps ends within a lease, what is approved while it is away is done by
+/// the other before it is back, and nothing is lost.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rolling_restart_leaves_no_gap() {
     let Some(mut world) = world(FIX).await else { return };
@@ -144,13 +151,17 @@ async fn a_rolling_restart_leaves_no_gap() {
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until_state("awaiting-review").await;
     world.stop().await;
+    assert!(longest_lease_ms(&world).await <= 10_000);
     world.approve().await;
     let task = world.until_state("final-review").await;
     assert_eq!(task.checkpoints.len(), 2);
+    until_held(&world, &["beside"]).await;
     world.start().await;
     beside.stop().await;
+    assert!(longest_lease_ms(&world).await <= 10_000);
     world.approve().await;
     world.until_state("approved").await;
+    until_held(&world, &["main"]).await;
     judge(&world, issue).await;
     world.nothing_left().await;
 }

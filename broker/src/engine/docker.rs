@@ -51,6 +51,7 @@ pub struct DockerEngine {
 }
 
 impl DockerEngine {
+    /// The engine behind this socket, which does not have to be there yet.
     pub fn new(socket: &Path) -> Self {
         Self { socket: socket.to_owned(), client: OnceLock::new() }
     }

@@ -47,6 +47,7 @@ pub enum Cut {
     After,
 }
 
+/// An [`Engine`] for tests.
 pub struct MemoryEngine {
     state: Mutex<State>,
     /// Number of the call that fails, counted from 0, and how.
@@ -58,6 +59,7 @@ pub struct MemoryEngine {
 }
 
 impl MemoryEngine {
+    /// `cut`: the number of the call that fails, and when; `says`: what a container's program prints, by a word of its command.
     pub fn new(cut: Option<(usize, Cut)>, says: HashMap<&'static str, String>) -> Self {
         Self { state: Mutex::default(), cut, chance: None, says }
     }

@@ -398,6 +398,9 @@ async fn the_routers_image_holds_the_router_and_what_loads_its_filters_and_nothi
         });
         let odd: Vec<String> = runs.filter(|name| !programs.contains(name)).collect();
         assert_eq!(odd, ["usr/local/bin/caisson-router"], "{all}");
+        let sizes = all.lines().filter_map(|line| line.split_whitespace().nth(2)?.parse::<u64>().ok());
+        let bytes: u64 = sizes.sum();
+        assert!((1..=60_000_000).contains(&bytes), "{bytes} bytes: {all}");
     };
     run(|_| {}, check).await;
 }

@@ -128,7 +128,7 @@ async fn the_way_out_is_made_once_and_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn holder_walls_and_router_have_what_they_need_and_nothing_else() {
+async fn holder_firewall_and_router_have_what_they_need_and_nothing_else() {
     with_stand_in(async move |lab, image| {
         lab.ask::<RouterInfo>(&Request::RouterEnsure(way_out(&image, 1, 1))).await.unwrap();
         let [holder, firewall, router] = ids(&lab);

@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl Task {
-    #[expect(clippy::wildcard_enum_match_arm)]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the last part takes the others, and names every event")]
     pub(super) fn apply_decision(&mut self, event: &Event) {
         match event {
             Event::DecisionHeld { source, .. } => {

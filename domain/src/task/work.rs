@@ -4,7 +4,7 @@ use super::Task;
 use crate::{Call, CallRequest, Event, QuestionSubject, Reply, State, Usage, plan};
 
 impl Task {
-    #[expect(clippy::wildcard_enum_match_arm)]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the next part takes the others; `taken_before` names all")]
     pub(super) fn apply_work(&mut self, event: &Event) {
         match event {
             Event::SecondLookStarted { worst_micro_usd, .. } => self.charge_worst(*worst_micro_usd),
@@ -79,7 +79,7 @@ impl Task {
         self.spent.work_ms += duration_ms;
     }
 
-    #[expect(clippy::wildcard_enum_match_arm)]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the next part takes the others; `taken_before` names all")]
     fn apply_calls(&mut self, event: &Event) {
         match event {
             Event::CallAnswered { index, malformed, .. } => {

@@ -65,7 +65,7 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
 }
 
 /// Records a push, or the pull request, of a task that was paused meanwhile; false where it is neither, or not of what it publishes.
-#[expect(clippy::wildcard_enum_match_arm)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "a pause records only these two; `take` names every input")]
 fn while_paused(draft: &mut Draft, input: &Input) -> bool {
     match input {
         Input::Pushed { n, commit } if draft.task.underneath().publishes(*n) => {

@@ -34,8 +34,8 @@ pub(super) fn model(draft: &mut Draft, decision: &Decision, id: &str, among: &[S
     draft.answer(decision, Notice::ModelChosen { login, id });
 }
 
-/// Records cost and answer of a person's question, in any state. `take` names every input.
-#[expect(clippy::wildcard_enum_match_arm)]
+/// Records cost and answer of a person's question, in any state.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others are not for here; `take` names every input")]
 pub(super) fn asked(draft: &mut Draft, input: &Input) {
     match input {
         Input::ReplyStarting { number, call, worst_micro_usd } => {

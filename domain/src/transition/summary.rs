@@ -3,7 +3,7 @@
 use super::Draft;
 use crate::{Event, Input, State, SummaryOf, Task};
 
-#[expect(clippy::wildcard_enum_match_arm)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others are not for here; `take` names every input")]
 pub(super) fn summarised(draft: &mut Draft, input: &Input) {
     match input {
         Input::SummaryStarting { of, worst_micro_usd }

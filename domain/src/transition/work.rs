@@ -12,8 +12,8 @@ const AFTER_DONE: &str = "not run: done was said in the same turn";
 const ENOUGH_RECALLED: &str = "not run: enough was recalled; act on it, or read the file itself";
 const MUST_ANSWER: &str = "not run: no actions are left; call done with the answer";
 
-/// Ignores inputs that do not fit the state; `take` names every input.
-#[expect(clippy::wildcard_enum_match_arm)]
+/// Ignores inputs that do not fit the state.
+#[expect(clippy::wildcard_enum_match_arm, reason = "ignores what does not fit the state; `take` names all")]
 pub(super) fn worked(draft: &mut Draft, input: &Input) {
     match input {
         Input::Prepared { .. } if draft.task.state == State::Preparing => prepared(draft, input.clone()),

@@ -52,6 +52,20 @@ pub async fn a_repository_is_one_hosts_until_its_lease_ends(fresh: Fresh) {
     assert_eq!(kept(&store, host("a", 1, &both)).await, [false, false], "also where nobody else came");
 }
 
+/// A host that died gives nothing back, so the others look again when its lease ends.
+pub async fn a_host_is_told_when_the_first_of_the_others_leases_ends(fresh: Fresh) {
+    let store = fresh.open().await;
+    let of = async |claim: Claim| store.begin_claim(claim).await.expect("sent").await.expect("answered").free_in_ms;
+    let lasting = |claim: Claim, lasts_ms: i64| Claim { lasts_ms, ..claim };
+    assert_eq!(of(lasting(host("a", 1, &["shop", "till"]), 3_600_000)).await, None, "its own");
+    assert_eq!(of(lasting(host("b", 2, &["farm"]), 7_200_000)).await, None, "not asked for");
+    let first = of(host("c", 3, &["farm", "shop"])).await.expect("of a");
+    assert!((3_000_000..=3_600_000).contains(&first), "{first}");
+    store.release("a", 1, vec!["shop".into()], false).await.expect("given back");
+    let left = of(host("c", 3, &["farm", "shop"])).await.expect("of b");
+    assert!((6_600_000..=7_200_000).contains(&left), "{left}");
+}
+
 pub async fn a_later_life_of_a_host_has_its_leases_at_once(fresh: Fresh) {
     let store = fresh.open().await;
     claimed(&store, host("a", 1, &["shop"])).await;

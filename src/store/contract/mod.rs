@@ -117,6 +117,7 @@ on_both! {
     leases::a_later_life_of_a_host_has_its_leases_at_once,
     leases::what_another_host_works_for_is_not_written,
     leases::what_was_given_back_is_free_at_once,
+    leases::a_host_is_told_when_the_first_of_the_others_leases_ends,
     leases::a_host_that_is_gone_is_not_said_to_work,
     leases::repositories_are_shared_out_among_hosts,
     leases::who_cannot_work_takes_only_what_nobody_else_could,
