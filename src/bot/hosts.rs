@@ -11,7 +11,7 @@ use crate::config::Process;
 use crate::effect::EffectRunner;
 use crate::handler::Intake;
 use crate::sandbox::{SandboxError, Sandboxes, TaskSandboxes};
-use crate::store::{Claim, Claimed, StoreError, Word};
+use crate::store::{Claim, Claimed, EffectRow, StoreError, Word, unless_unreadable};
 use crate::supervise::{Works, caught};
 use crate::task::{Awake, Machine};
 use crate::trouble::Trouble;
@@ -401,9 +401,11 @@ impl Hosts {
             }
             let turn = self.turn(row.id);
             let _one = turn.lock().await;
-            let next = self.machine.store().next_effect(TaskId(row.id), Queue::Work).await?;
-            let acts = next.is_some_and(|row| row.effect.needs().sandbox == SandboxNeed::Open);
-            if acts || row.state == "running" {
+            let id = TaskId(row.id);
+            let next = unless_unreadable(id, self.machine.store().next_effect(id, Queue::Work).await)?;
+            let acts = |next: EffectRow| next.effect.needs().sandbox == SandboxNeed::Open;
+            // Of a step that cannot be read nothing goes on.
+            if next.is_some_and(|next| next.is_some_and(acts) || row.state == "running") {
                 if self.state().until <= Awake::now() {
                     return Err(Trouble::later("the lease ended before its sandboxes were in order"));
                 }

@@ -33,6 +33,7 @@ mod test_runs;
 #[cfg(test)]
 pub(crate) mod tests;
 mod unread;
+mod unreadable;
 mod upstream_issues;
 mod wakes;
 mod watched_pulls;
@@ -56,6 +57,7 @@ pub use repositories::StoredEntry;
 pub use retention::{Before, Deleted};
 use test_runs::TestRunStep;
 pub use test_runs::{Cause, HOUR_MS, NewTestRun, TakenUp, TestRunRow, sandbox_number};
+pub use unreadable::unless_unreadable;
 pub use upstream_issues::UpstreamIssueRow;
 pub use wakes::{Wakes, Word};
 use watched_pulls::EndOfWatch;

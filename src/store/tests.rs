@@ -121,6 +121,13 @@ pub(crate) async fn acting(store: &Store) -> TaskId {
     id
 }
 
+/// Makes the first event of a task one that only a later version knows.
+pub(crate) async fn make_unreadable(dir: &Path, task: TaskId) {
+    let later = "UPDATE task_events SET body = '{\"event\":\"of_a_later_version\"}', blob = NULL \
+                 WHERE task = $1 AND seq = 1";
+    sqlx::query(later).bind(task.0).execute(&beside(dir).await).await.expect("changed");
+}
+
 pub(super) fn delivery(uuid: &str, received_at: i64, body: &[u8]) -> Delivery {
     let (repository, event_type) = ("shop".into(), "issues".into());
     Delivery { uuid: uuid.into(), repository, event_type, about: None, body: body.to_vec(), received_at }

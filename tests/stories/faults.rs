@@ -1,8 +1,10 @@
 //! Internal faults of the bot: a panic, a row that cannot be read. Each is reported and affects nothing else.
 
-use crate::world::{FIX, PATIENCE, REPO, World};
+use crate::hosts::told;
+use crate::world::{FIX, PATIENCE, REPO, World, held};
 use caisson::task::Boundary;
-use std::time::Duration;
+use domain::{Suspension, Task, TaskId};
+use std::time::{Duration, Instant};
 
 async fn readyz(world: &World) -> (u16, String) {
     let answer = reqwest::get(format!("{}/readyz", world.ops())).await.expect("answered");
@@ -85,4 +87,61 @@ async fn a_stored_effect_that_cannot_be_read_is_put_aside_and_said() {
     world.until_said(issue, "a stored step (`prepare:").await;
     world.alice().comment(REPO, issue, "/resume").expect("said");
     world.until_state("awaiting-review").await;
+}
+
+/// Makes the first event of task 1 one that only a later version knows.
+async fn make_unreadable(world: &World) {
+    let later = "UPDATE task_events SET body = '{\"event\":\"of_a_later_version\"}', blob = NULL \
+                 WHERE task = 1 AND seq = 1";
+    let store = world.by_hand().await;
+    let changed = sqlx::query(later).execute(&store).await.expect("changed").rows_affected();
+    assert_eq!(changed, 1);
+    store.close().await;
+}
+
+/// Waits until something holds of task 2.
+async fn until_second(world: &World, what: &str, holds: impl Fn(&Task) -> bool) -> Task {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let task = world.store().task(TaskId(2)).await.expect("read");
+        if holds(&task) {
+            return task;
+        }
+        assert!(Instant::now() < end, "waited for {what}; the task is {:?}", task.state);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_cannot_be_read_reaches_nothing_and_keeps_no_other_from_its_hosts() {
+    let world = World::networked(&held(), "").await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until("an action that runs", |task| task.running.is_some()).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text, again", "/fix").expect("issue");
+    until_second(&world, "an action that runs", |task| task.running.is_some()).await;
+    make_unreadable(&world).await;
+    world.alice().comment(REPO, issue, "/allow semver.org repo").expect("said");
+    world.until_said(issue, "every later one of this repository").await;
+    let told = told(&world);
+    for subnet in ["close 0", "open 1 semver.org"] {
+        assert!(told.iter().any(|words| words == subnet), "{subnet}: {told:#?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_cannot_be_read_keeps_no_other_from_being_put_away_or_from_following_its_repository() {
+    let mut world = World::in_image(FIX, "image = \"local\"\nevict_after_s = 3600").await;
+    for title in ["Versions compare as text", "Versions compare as text, again"] {
+        world.alice().open_issue(REPO, title, "/fix").expect("issue");
+    }
+    world.until_state("awaiting-review").await;
+    let waits = |task: &Task| task.state.name() == "awaiting-review";
+    let pull = until_second(&world, "its review", waits).await.pull.expect("a pull request");
+    world.kill();
+    make_unreadable(&world).await;
+    world.reconfigure(|text| text.replace("evict_after_s = 3600", "evict_after_s = 1")).await;
+    let away = |task: &Task| task.suspension == Some(Suspension::Evicted);
+    until_second(&world, "its sandbox is put away", away).await;
+    world.forge.rename(REPO, "store").expect("renamed");
+    world.until_said_in("lab/store", pull, "is `lab/store` now").await;
 }
