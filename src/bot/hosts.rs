@@ -40,6 +40,8 @@ const LAST_MOMENT: Duration = Duration::from_millis(200);
 const AGAIN: Duration = Duration::from_secs(10);
 /// Name of this work in `/readyz`.
 const WORK: &str = "leases";
+/// Name there of what ends all work of this host, which stays while [`WORK`] is begun anew in vain.
+const HOST: &str = "this host";
 
 /// States in which a task is at work.
 const AT_WORK: [&str; 5] = ["queued", "preparing", "running", "publishing", "verifying"];
@@ -190,10 +192,12 @@ impl Hosts {
         let why = match asked {
             Ok(Ok(())) => {
                 self.works.well(WORK);
+                self.works.well(HOST);
                 return false;
             }
             Ok(Err(error @ (StoreError::Replaced | StoreError::Shape { .. }))) => {
                 tracing::error!(%error, "nothing is done here any more");
+                self.works.set_wrong(HOST, format!("nothing is done here any more: {error}"));
                 return true;
             }
             Ok(Err(error)) => error.to_string(),

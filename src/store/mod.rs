@@ -101,6 +101,14 @@ pub enum StoreError {
     /// An event or an effect could not be written as JSON, or a stored event not be read.
     #[error("a stored body cannot be read: {0}")]
     Body(#[from] serde_json::Error),
+    /// A stored event of a newer version than this program reads.
+    #[error("a stored body has version {version}, newer than this version of caisson reads ({known})")]
+    Newer {
+        /// The event's version.
+        version: i64,
+        /// The newest version that can be read.
+        known: i64,
+    },
     /// An open effect that this version cannot parse.
     #[error("the stored effect {key} cannot be read: {source}")]
     Effect {

@@ -327,6 +327,15 @@ fn the_log_of_an_earlier_version_still_folds() {
     assert_eq!(kinds.len(), 69, "all but two: verdict_returned, work_not_kept");
 }
 
+#[test]
+fn an_event_of_a_newer_version_is_refused_even_if_it_can_be_parsed() {
+    let text = serde_json::to_string(&Event::SlotGranted).expect("written");
+    let load = |version| body::load_event(version, Some(text.clone()), None);
+    assert!(matches!(load(body::VERSION), Ok(Event::SlotGranted)));
+    let newer = load(body::VERSION + 1).expect_err("refused");
+    assert!(matches!(newer, StoreError::Newer { .. }) && newer.is_unreadable(), "{newer}");
+}
+
 /// A path may contain a symbolic link, which the driver's addresses cannot express; and the file is private even in a readable directory.
 #[tokio::test]
 async fn the_file_lies_where_its_directory_is_and_is_its_owners_alone() {

@@ -1,7 +1,7 @@
 //! Internal faults of the bot: a panic, a row that cannot be read. Each is reported and affects nothing else.
 
 use crate::hosts::told;
-use crate::world::{FIX, PATIENCE, REPO, World, held};
+use crate::world::{FIX, PATIENCE, REPO, World, held, postgres};
 use caisson::task::Boundary;
 use domain::{Suspension, Task, TaskId};
 use std::time::{Duration, Instant};
@@ -144,4 +144,18 @@ async fn a_task_that_cannot_be_read_keeps_no_other_from_being_put_away_or_from_f
     until_second(&world, "its sandbox is put away", away).await;
     world.forge.rename(REPO, "store").expect("renamed");
     world.until_said_in("lab/store", pull, "is `lab/store` now").await;
+}
+
+/// As where a newer version has begun to work on the same database.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_of_an_older_version_says_why_it_does_nothing() {
+    let Some(store) = postgres() else { return };
+    let world = World::with(FIX, &store).await;
+    let later = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+                 SELECT 9999, 'later', success, checksum, 0 FROM _sqlx_migrations WHERE version = 1";
+    let store = world.by_hand().await;
+    sqlx::query(later).execute(&store).await.expect("migrated");
+    store.close().await;
+    let why = "this host: nothing is done here any more: the store has the shape of a newer version of caisson (9999;";
+    assert_eq!(until_ready_says(&world, why).await, 503);
 }
