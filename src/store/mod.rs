@@ -50,7 +50,7 @@ pub use leases::{Claim, Claimed, Host};
 pub use line::{LineRow, Turn};
 pub use live::LiveRow;
 pub use location::Location;
-pub use outbox::{EffectRow, EffectState};
+pub use outbox::{EffectRow, EffectState, UnreadEffect};
 pub use pictures::MOST_OF_A_TASK;
 pub use read::{ActionRow, TaskRow};
 pub use repositories::StoredEntry;
@@ -110,15 +110,8 @@ pub enum StoreError {
         known: i64,
     },
     /// An open effect that this version cannot parse.
-    #[error("the stored effect {key} cannot be read: {source}")]
-    Effect {
-        /// The effect's number in the outbox.
-        id: i64,
-        /// The effect's key, unique within its task.
-        key: String,
-        /// Why its body could not be read.
-        source: serde_json::Error,
-    },
+    #[error("the stored effect {} cannot be read: {}", .0.key, .0.source)]
+    Effect(UnreadEffect),
     /// The writer panicked, ended or lost its database before it answered: the write may or may not be stored, and is repeated with its
     /// key.
     #[error("the store broke off while it wrote: {0}")]

@@ -6,7 +6,7 @@ use domain::TaskId;
 impl StoreError {
     /// Whether a row of one task cannot be read, which says nothing of the store or of other tasks.
     pub fn is_unreadable(&self) -> bool {
-        matches!(self, Self::Body(_) | Self::Newer { .. } | Self::Effect { .. })
+        matches!(self, Self::Body(_) | Self::Newer { .. } | Self::Effect(_))
     }
 }
 
