@@ -13,6 +13,8 @@ mod floors;
 mod hints;
 #[path = "house/project_file.rs"]
 mod project_file;
+#[path = "house/shapes.rs"]
+mod shapes;
 #[path = "house/words.rs"]
 mod words;
 

@@ -5,7 +5,7 @@
 
 use crate::config::process::Keep;
 use crate::git::{Repos, UNBORN};
-use crate::store::{Before, DAY_MS, Deleted, StoreError};
+use crate::store::{Before, DAY_MS, Deleted, StoreError, unless_unreadable};
 use crate::task::Machine;
 use anyhow::Result;
 use domain::{Commit, TaskId};
@@ -126,12 +126,14 @@ impl Cleanup {
         }
     }
 
-    /// Bases of live tasks with their repositories; tasks prepared by an older version have no ref of theirs yet.
+    /// Bases of live tasks with their repositories; tasks prepared by an older version have no ref of theirs yet. Of one that cannot be read,
+    /// a newer version made that ref.
     async fn bases(&self) -> Result<Vec<(String, i64, Commit)>, StoreError> {
         let mut bases = Vec::new();
         for row in self.machine.store().live_tasks().await? {
-            let base = self.machine.store().task(TaskId(row.id)).await?.base;
-            bases.extend(base.map(|base| (row.repository, row.id, base)));
+            let id = TaskId(row.id);
+            let task = unless_unreadable(id, self.machine.store().task(id).await)?;
+            bases.extend(task.and_then(|task| task.base).map(|base| (row.repository, row.id, base)));
         }
         Ok(bases)
     }
@@ -147,7 +149,7 @@ mod tests {
     use super::*;
     use crate::clock::now;
     use crate::store::Store;
-    use crate::store::tests::{created, created_in, feed_at};
+    use crate::store::tests::{acting, created, created_in, feed_at, make_unreadable};
     use domain::Input;
     use std::path::Path;
 
@@ -226,6 +228,16 @@ mod tests {
         let there = async |id: TaskId| store.task_row(id).await.expect("read").is_some();
         assert!(there(ended[0]).await && there(ended[23]).await, "its refs are still to be deleted");
         assert!(!there(ended[24]).await);
+    }
+
+    #[tokio::test]
+    async fn a_task_that_cannot_be_read_keeps_no_other_base_from_being_kept() {
+        let dir = tempfile::tempdir().expect("dir");
+        let store = Store::open(dir.path()).await.expect("open");
+        make_unreadable(dir.path(), created(&store, "opened:4").await.id).await;
+        let id = acting(&store).await;
+        let bases = cleanup(&store, dir.path()).bases().await.expect("read");
+        assert_eq!(bases, [("shop".to_owned(), id.0, Commit::parse(&"a".repeat(40)).expect("a commit"))]);
     }
 
     #[tokio::test]

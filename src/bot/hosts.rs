@@ -12,7 +12,7 @@ use crate::config::Process;
 use crate::effect::EffectRunner;
 use crate::handler::Intake;
 use crate::sandbox::{SandboxError, Sandboxes, TaskSandboxes};
-use crate::store::{Claim, ClaimResult, StoreError, Word};
+use crate::store::{Claim, ClaimResult, EffectRow, StoreError, Word, unless_unreadable};
 use crate::supervise::{Works, caught};
 use crate::task::{Awake, Machine};
 use crate::trouble::Trouble;
@@ -41,6 +41,8 @@ const LAST_MOMENT: Duration = Duration::from_millis(200);
 const AGAIN: Duration = Duration::from_secs(10);
 /// Name of this work in `/readyz`.
 const WORK: &str = "leases";
+/// Name there of what ends all work of this host, which stays while [`WORK`] is begun anew in vain.
+const HOST: &str = "this host";
 
 /// States in which a task is at work.
 const AT_WORK: [&str; 5] = ["queued", "preparing", "running", "publishing", "verifying"];
@@ -191,10 +193,12 @@ impl Hosts {
         let why = match asked {
             Ok(Ok(())) => {
                 self.works.well(WORK);
+                self.works.well(HOST);
                 return false;
             }
             Ok(Err(error @ (StoreError::Replaced | StoreError::Shape { .. }))) => {
                 tracing::error!(%error, "nothing is done here any more");
+                self.works.set_wrong(HOST, format!("nothing is done here any more: {error}"));
                 return true;
             }
             Ok(Err(error)) => error.to_string(),
@@ -403,9 +407,11 @@ impl Hosts {
             }
             let turn = self.turn(row.id);
             let _one = turn.lock().await;
-            let next = self.machine.store().next_effect(TaskId(row.id), Queue::Work).await?;
-            let acts = next.is_some_and(|row| row.effect.needs().sandbox == SandboxNeed::Open);
-            if acts || row.state == "running" {
+            let id = TaskId(row.id);
+            let next = unless_unreadable(id, self.machine.store().next_effect(id, Queue::Work).await)?;
+            let acts = |next: EffectRow| next.effect.needs().sandbox == SandboxNeed::Open;
+            // Of a step that cannot be read nothing goes on.
+            if next.is_some_and(|next| next.is_some_and(acts) || row.state == "running") {
                 if self.state().until <= Awake::now() {
                     return Err(Trouble::later("the lease ended before its sandboxes were in order"));
                 }

@@ -6,7 +6,7 @@
 use crate::clock::now;
 use crate::config::process::Sandbox;
 use crate::sandbox::Sandboxes;
-use crate::store::StoreError;
+use crate::store::{StoreError, unless_unreadable};
 use crate::task::{FeedResult, Machine};
 use domain::{Input, Suspension, Task, TaskId};
 use std::sync::Arc;
@@ -51,14 +51,15 @@ impl IdleSandboxes {
         held.sort_by_key(|row| row.updated_at);
         let leaves = |task: &Task| task.keeping || task.suspension == Some(Suspension::Evicted);
         for row in held.iter().filter(|row| now() - row.updated_at < LEAVING_MS) {
-            if leaves(&self.machine.look(TaskId(row.id)).await?) {
+            let id = TaskId(row.id);
+            if unless_unreadable(id, self.machine.look(id).await)?.is_some_and(|task| leaves(&task)) {
                 return Ok(());
             }
         }
         for row in &held {
             let (id, input) = (TaskId(row.id), Input::Idled { suspension: Suspension::Evicted });
-            if let FeedResult::Taken(task) =
-                self.machine.feed(id, &format!("needed:{id}:{}", row.seq), input, None).await?
+            let put_away = self.machine.feed(id, &format!("needed:{id}:{}", row.seq), input, None).await;
+            if let Some(FeedResult::Taken(task)) = unless_unreadable(id, put_away)?
                 && leaves(&task)
             {
                 tracing::info!(task = row.id, "its sandbox is put away: another task needs the subnet");
@@ -77,7 +78,7 @@ impl IdleSandboxes {
             if let Some(suspension) = due(&self.limits, idle, age) {
                 let (id, seq) = (TaskId(row.id), row.seq);
                 let key = format!("idled:{id}:{suspension:?}:{seq}");
-                self.machine.feed(id, &key, Input::Idled { suspension }, None).await?;
+                unless_unreadable(id, self.machine.feed(id, &key, Input::Idled { suspension }, None).await)?;
             }
         }
         Ok(())

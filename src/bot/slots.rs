@@ -4,9 +4,10 @@
 use crate::barrier::BarrierState;
 use crate::config::Process;
 use crate::line::Line;
-use crate::store::StoreError;
+use crate::store::{StoreError, unless_unreadable};
 use crate::task::Machine;
 use domain::{Input, TaskId};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -62,18 +63,28 @@ impl Slots {
         }
     }
 
+    /// Gives free slots. A task that cannot be read gets none, and those behind it do.
     async fn fill(&self) -> Result<(), StoreError> {
         // A refused task is told so by its next step instead of waiting in vain.
         if !matches!(*self.barrier.borrow(), BarrierState::Proven | BarrierState::Refused(_)) {
             return Ok(());
         }
         let leases = self.machine.leases();
-        let line = Line::read(self.machine.store(), &self.config, |key| leases.holds(key)).await?;
-        for member in line.next() {
-            let key = format!("place:{}:{}", member.id, member.seq);
-            self.machine.feed(member.id, &key, Input::SlotFree, None).await?;
+        let mut unreadable = HashSet::new();
+        loop {
+            let line = Line::read(self.machine.store(), &self.config, |key| leases.holds(key)).await?;
+            let (line, before) = (line.without(&unreadable), unreadable.len());
+            for member in line.next() {
+                let key = format!("place:{}:{}", member.id, member.seq);
+                let given = self.machine.feed(member.id, &key, Input::SlotFree, None).await;
+                if unless_unreadable(member.id, given)?.is_none() {
+                    unreadable.insert(member.id);
+                }
+            }
+            if unreadable.len() == before {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// Ends expired tasks; false where our clock may be wrong, so that nothing expires by it.
@@ -82,7 +93,8 @@ impl Slots {
         for row in self.machine.own_rows().await? {
             if now - row.updated_at > EXPIRES_MS && !row.busy() {
                 let id = TaskId(row.id);
-                self.machine.feed(id, &format!("expired:{id}:{}", row.seq), Input::Expired, None).await?;
+                let ended = self.machine.feed(id, &format!("expired:{id}:{}", row.seq), Input::Expired, None).await;
+                unless_unreadable(id, ended)?;
             }
         }
         Ok(true)
@@ -100,7 +112,14 @@ mod tests {
     use super::*;
     use crate::clock::now;
     use crate::store::Store;
-    use crate::store::tests::created;
+    use crate::store::tests::{created, make_unreadable};
+    use std::path::Path;
+
+    fn slots(machine: &Arc<Machine>, settings: &str) -> Slots {
+        let config = Process::from_layers(Path::new("caisson.toml"), settings, &|_| None).expect("a configuration");
+        let barrier = watch::channel(BarrierState::Proven).1;
+        Slots::new(machine.clone(), barrier, Arc::new(config), CancellationToken::new())
+    }
 
     #[tokio::test]
     async fn a_clock_that_jumped_ahead_makes_nobody_late() {
@@ -108,10 +127,7 @@ mod tests {
         let store = Store::open(dir.path()).await.expect("open");
         let id = created(&store, "opened:3").await.id;
         let machine = Machine::new(store.clone(), 1).0;
-        let barrier = watch::channel(BarrierState::Proven).1;
-        let config =
-            Process::from_layers(std::path::Path::new("caisson.toml"), "", &|_| None).expect("a configuration");
-        let slots = Slots::new(machine.clone(), barrier, Arc::new(config), CancellationToken::new());
+        let slots = slots(&machine, "");
         let state = async || store.task_row(id).await.expect("read").expect("there").state;
         assert!(!slots.expire().await.expect("asked"), "the forge was not heard");
         machine.clock().hear(now() - 365 * 24 * 3600 * 1000);
@@ -120,5 +136,30 @@ mod tests {
         machine.clock().hear(now() - 60_000);
         assert!(slots.expire().await.expect("asked"));
         assert_eq!(state().await, "expired");
+    }
+
+    #[tokio::test]
+    async fn a_task_that_cannot_be_read_keeps_no_other_from_a_slot_or_from_its_end() {
+        let dir = tempfile::tempdir().expect("dir");
+        let store = Store::open(dir.path()).await.expect("open");
+        let mut ids = Vec::new();
+        for key in ["opened:3", "opened:4", "opened:5"] {
+            ids.push(created(&store, key).await.id);
+        }
+        make_unreadable(dir.path(), ids[0]).await;
+        let machine = Machine::new(store.clone(), 1).0;
+        let slots = slots(&machine, "max_tasks = 1\n");
+        let states = async || {
+            let mut states = Vec::new();
+            for id in &ids {
+                states.push(store.task_row(*id).await.expect("read").expect("there").state);
+            }
+            states
+        };
+        slots.fill().await.expect("filled");
+        assert_eq!(states().await, ["queued", "preparing", "queued"], "the one slot is the next one's");
+        machine.clock().hear(now() - 60_000);
+        assert!(slots.expire().await.expect("asked"));
+        assert_eq!(states().await, ["queued", "preparing", "expired"]);
     }
 }

@@ -6,7 +6,7 @@
 use super::policy::{Policy, RepositoryPolicy};
 use super::repository::{Repositories, request};
 use crate::sandbox::{SandboxError, Sandboxes};
-use crate::store::{Store, TaskRow};
+use crate::store::{Store, TaskRow, unless_unreadable};
 use crate::trouble::Trouble;
 use domain::{Grant, Input, Notice, State, Task, TaskId};
 use protocol::router::Rule;
@@ -73,8 +73,9 @@ impl Egress {
         all
     }
 
+    /// Brings a task's sandbox to what is allowed now. One whose task cannot be read is cut off: what was taken back may be among its rules.
     pub(super) async fn reach_task(&self, id: TaskId) -> Result<(), Trouble> {
-        let task = self.store.task(id).await?;
+        let Some(task) = unless_unreadable(id, self.store.task(id).await)? else { return self.cut_off(id).await };
         let operators = self.repositories.operators(&task)?;
         match &task.base {
             _ if !operators.networked() => self.cut_off(id).await,

@@ -8,7 +8,7 @@
 use crate::config::Process;
 use crate::store::{LineRow, Store, StoreError};
 use domain::TaskId;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 /// A queued or active task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,6 +154,13 @@ impl Line {
         let limits = Limits::of(config, repositories);
         let turns = turns.into_iter().map(|turn| ((turn.repository, turn.person), turn.at)).collect();
         Ok(Self::new(limits, at_work, waiting, turns))
+    }
+
+    /// The same queue without these of the queued tasks.
+    #[must_use]
+    pub fn without(mut self, tasks: &HashSet<TaskId>) -> Self {
+        self.waiting.retain(|member| !tasks.contains(&member.id));
+        self
     }
 
     /// Position of a task; none where it is not queued. Uses the queue of the host that works for its repository.

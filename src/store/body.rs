@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 /// Bodies with more bytes than this are stored as blobs.
 pub(super) const INLINE: usize = 4096;
-/// Version of the event bodies that this program writes.
+/// Version of the event bodies that this program writes, and the newest that it reads.
 pub(super) const VERSION: i64 = 1;
 
 /// The most rows that one statement writes.
@@ -55,8 +55,12 @@ pub(super) fn storable(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
-/// Parses a body of any earlier version.
+/// Parses a body of this or any earlier version.
 pub(super) fn load_event(version: i64, inline: Option<String>, blob: Option<Vec<u8>>) -> Result<Event, StoreError> {
+    // It may parse all the same, without what this version does not know.
+    if version > VERSION {
+        return Err(StoreError::Newer { version, known: VERSION });
+    }
     let text = match (inline, blob) {
         (Some(text), _) => text.into_bytes(),
         (None, Some(blob)) => blob,

@@ -33,6 +33,7 @@ mod test_runs;
 #[cfg(test)]
 pub(crate) mod tests;
 mod unread;
+mod unreadable;
 mod upstream_issues;
 mod wakes;
 mod watched_pulls;
@@ -49,13 +50,14 @@ pub use leases::{Claim, ClaimResult, Claimed, Host};
 pub use line::{LineRow, Turn};
 pub use live::LiveRow;
 pub use location::Location;
-pub use outbox::{EffectRow, EffectState};
+pub use outbox::{EffectRow, EffectState, UnreadEffect};
 pub use pictures::MOST_OF_A_TASK;
 pub use read::{ActionRow, TaskRow};
 pub use repositories::StoredEntry;
 pub use retention::{Before, Deleted};
 use test_runs::TestRunStep;
 pub use test_runs::{Cause, HOUR_MS, NewTestRun, TakenUp, TestRunRow, sandbox_number};
+pub use unreadable::unless_unreadable;
 pub use upstream_issues::UpstreamIssueRow;
 pub use wakes::{Wakes, Word};
 use watched_pulls::EndOfWatch;
@@ -99,16 +101,17 @@ pub enum StoreError {
     /// An event or an effect could not be written as JSON, or a stored event not be read.
     #[error("a stored body cannot be read: {0}")]
     Body(#[from] serde_json::Error),
-    /// An open effect that this version cannot parse.
-    #[error("the stored effect {key} cannot be read: {source}")]
-    Effect {
-        /// The effect's number in the outbox.
-        id: i64,
-        /// The effect's key, unique within its task.
-        key: String,
-        /// Why its body could not be read.
-        source: serde_json::Error,
+    /// A stored event of a newer version than this program reads.
+    #[error("a stored body has version {version}, newer than this version of caisson reads ({known})")]
+    Newer {
+        /// The event's version.
+        version: i64,
+        /// The newest version that can be read.
+        known: i64,
     },
+    /// An open effect that this version cannot parse.
+    #[error("the stored effect {} cannot be read: {}", .0.key, .0.source)]
+    Effect(UnreadEffect),
     /// The writer panicked, ended or lost its database before it answered: the write may or may not be stored, and is repeated with its
     /// key.
     #[error("the store broke off while it wrote: {0}")]

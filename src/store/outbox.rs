@@ -47,6 +47,21 @@ pub struct EffectRow {
     pub charge_kept: bool,
 }
 
+/// An open effect that this version cannot parse.
+#[derive(Debug)]
+pub struct UnreadEffect {
+    /// Its number in the outbox.
+    pub id: i64,
+    /// Its key, unique within its task.
+    pub key: String,
+    /// Whether it was set aside, so that nothing else of its queue is due.
+    pub aside: bool,
+    /// Earliest time of the next try, in Unix milliseconds; 0 = at once.
+    pub not_before: i64,
+    /// Why its body could not be read.
+    pub source: serde_json::Error,
+}
+
 /// A queue's name in the database.
 pub(super) fn queue(queue: Queue) -> &'static str {
     match queue {
@@ -143,9 +158,13 @@ impl Store {
 
 fn read(row: &AnyRow) -> Result<EffectRow, StoreError> {
     let (id, key, state): (i64, String, String) = (row.get("id"), row.get("key"), row.get("state"));
-    let effect = serde_json::from_str(row.get::<&str, _>("body"));
+    let (not_before, aside): (i64, i64) = (row.get("not_before"), row.get("aside"));
+    let effect = match serde_json::from_str(row.get::<&str, _>("body")) {
+        Ok(effect) => effect,
+        Err(source) => return Err(StoreError::Effect(UnreadEffect { id, key, aside: aside > 0, not_before, source })),
+    };
     Ok(EffectRow {
-        effect: effect.map_err(|source| StoreError::Effect { id, key: key.clone(), source })?,
+        effect,
         id,
         task: TaskId(row.get("task")),
         key,
@@ -153,9 +172,9 @@ fn read(row: &AnyRow) -> Result<EffectRow, StoreError> {
         epoch: row.get("epoch"),
         tries: row.get("tries"),
         failures: row.get("failures"),
-        not_before: row.get("not_before"),
+        not_before,
         trouble: row.get("trouble"),
-        aside: row.get("aside"),
+        aside,
         closed_at: row.get("closed_at"),
         charge_kept: row.get::<Flag, _>("held").into(),
     })

@@ -121,6 +121,13 @@ pub(crate) async fn acting(store: &Store) -> TaskId {
     id
 }
 
+/// Makes the first event of a task one that only a later version knows.
+pub(crate) async fn make_unreadable(dir: &Path, task: TaskId) {
+    let later = "UPDATE task_events SET body = '{\"event\":\"of_a_later_version\"}', blob = NULL \
+                 WHERE task = $1 AND seq = 1";
+    sqlx::query(later).bind(task.0).execute(&beside(dir).await).await.expect("changed");
+}
+
 pub(super) fn delivery(uuid: &str, received_at: i64, body: &[u8]) -> Delivery {
     let (repository, event_type) = ("shop".into(), "issues".into());
     Delivery { uuid: uuid.into(), repository, event_type, about: None, body: body.to_vec(), received_at }
@@ -318,6 +325,15 @@ fn the_log_of_an_earlier_version_still_folds() {
     assert_eq!(states, expected);
     kinds.extend(more);
     assert_eq!(kinds.len(), 69, "all but two: verdict_returned, work_not_kept");
+}
+
+#[test]
+fn an_event_of_a_newer_version_is_refused_even_if_it_can_be_parsed() {
+    let text = serde_json::to_string(&Event::SlotGranted).expect("written");
+    let load = |version| body::load_event(version, Some(text.clone()), None);
+    assert!(matches!(load(body::VERSION), Ok(Event::SlotGranted)));
+    let newer = load(body::VERSION + 1).expect_err("refused");
+    assert!(matches!(newer, StoreError::Newer { .. }) && newer.is_unreadable(), "{newer}");
 }
 
 /// A path may contain a symbolic link, which the driver's addresses cannot express; and the file is private even in a readable directory.

@@ -1,5 +1,7 @@
 //! Carries out effects: in order within a queue, repeated after temporary failures, and each closed together with its result.
 
+mod unreadable;
+
 use super::Machine;
 use super::cut::{self, Boundary, Cut};
 use super::workers::Workers;
@@ -11,6 +13,7 @@ use crate::store::{Begun, Close, EffectRow, StoreError};
 use crate::supervise::{Works, caught};
 use crate::trouble::{Denial, TELL_AFTER, Trouble};
 use domain::{Again, Effect, Failure, Input, Notice, Queue, Task, TaskId};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc, watch};
@@ -164,7 +167,7 @@ impl Outbox {
 
     /// Runs until no effect is left, or the bot is told to stop.
     async fn drain(&self, task: TaskId, queue: Queue, bell: &Notify, calloff: &CancellationToken) {
-        let mut failures = 0;
+        let (mut failures, mut logged) = (0, HashSet::new());
         while !self.stopping.is_cancelled() {
             let next = match self.machine.works_for(task).await {
                 Ok(true) => self.machine.store().next_effect(task, queue).await,
@@ -175,9 +178,7 @@ impl Outbox {
             let done = match next {
                 Ok(Some(row)) => self.one(row, bell, calloff).await,
                 Ok(None) => return,
-                Err(StoreError::Effect { id, key, source }) => {
-                    self.park(task, queue, id, &key, &source.to_string()).await
-                }
+                Err(StoreError::Effect(effect)) => self.unreadable((task, queue), &effect, bell, &mut logged).await,
                 Err(error) => Err(error),
             };
             match done {
@@ -198,23 +199,6 @@ impl Outbox {
         metrics::counter!("caisson_outbox_failures_total").increment(1);
         self.works.set_wrong(&work(task, queue), why);
         self.stopping.run_until_cancelled(tokio::time::sleep(Duration::from_millis(wait as u64))).await.is_some()
-    }
-
-    /// Closes an effect that this version cannot parse and tells a person; `/resume` wants it anew.
-    async fn park(&self, task: TaskId, queue: Queue, id: i64, key: &str, why: &str) -> Result<(), StoreError> {
-        tracing::error!(task = task.0, effect = key, why, "a stored effect cannot be read: it is put aside");
-        metrics::counter!("caisson_outbox_failures_total").increment(1);
-        let sentence = format!(
-            "a stored step (`{key}`) cannot be read: was the bot replaced by an older version? `/resume` asks for it anew"
-        );
-        let input = match queue {
-            Queue::Talk => Input::Settled,
-            Queue::Work | Queue::Egress => {
-                Input::EffectFailed { effect: key.to_owned(), failure: Failure::Blocked { sentence } }
-            }
-        };
-        let close = Some(Close { effect: id, failed: true });
-        self.machine.feed(task, &format!("unreadable:{task}:{id}:{}", now()), input, close).await.map(drop)
     }
 
     async fn one(&self, row: EffectRow, bell: &Notify, calloff: &CancellationToken) -> Result<(), StoreError> {

@@ -3,7 +3,7 @@
 use super::{Feed, Threads};
 use crate::config::process::Repository;
 use crate::forge::RepoRef;
-use crate::store::Address;
+use crate::store::{Address, unless_unreadable};
 use crate::trouble::Trouble;
 use domain::{Input, Notice, TaskId};
 
@@ -20,7 +20,8 @@ impl Threads {
         let same = before.to_string().eq_ignore_ascii_case(&now.to_string());
         for row in self.store.live_tasks().await?.iter().filter(|row| row.repository == entry.key && !same) {
             let (id, notice) = (TaskId(row.id), Notice::Moved { from: before.to_string(), to: now.to_string() });
-            feed.feed(id, &format!("moved:{id}:{now}"), Input::Noticed { notice }).await?;
+            let taken = feed.feed(id, &format!("moved:{id}:{now}"), Input::Noticed { notice }).await;
+            unless_unreadable(id, taken)?;
         }
         let (owner, name) = (now.owner.clone(), now.name.clone());
         let seen = Address { repository: entry.key.clone(), forge_id: entry.id, owner, name };

@@ -107,6 +107,26 @@ async fn a_sandbox_whose_repository_is_lost_reaches_nothing_until_it_is_held_aga
     assert!(!world.log().await.iter().any(|event| matches!(event, Event::SandboxLost { .. })));
 }
 
+/// A newer version had the repository meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_that_cannot_be_read_keeps_no_repository_from_being_worked_for() {
+    let Some(world) = world(&held()).await else { return };
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until("an action that runs", |task| task.running.is_some()).await;
+    let pauses = || world.broker.faults.pauses.load(Ordering::SeqCst);
+    let before = pauses();
+    sql(
+        &world,
+        "BEGIN; UPDATE effects SET body = '{\"effect\":\"of_a_later_version\"}' WHERE kind = 'act' AND state = 'started'; \
+         UPDATE leases SET host = 'ghost', epoch = 999999, until = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) + 12000; COMMIT",
+    )
+    .await;
+    until("its sandbox to stand still", async || pauses() > before).await;
+    let other = world.alice().open_issue(REPO, "Versions compare as text, again", "/fix").expect("issue");
+    let begun = async || world.store().live_task_of("shop", other).await.is_ok_and(|row| row.is_some());
+    until("another task", begun).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_task_that_ends_on_another_host_leaves_no_sandbox_on_the_first() {
     let Some(world) = world(FIX).await else { return };

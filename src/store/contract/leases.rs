@@ -75,6 +75,17 @@ pub async fn a_later_life_of_a_host_has_its_leases_at_once(fresh: Fresh) {
     assert_eq!(claimed(&store, host("a", 2, &["shop"])).await, ["shop"], "it lost nothing by that");
 }
 
+pub async fn a_later_migration_ends_the_claims_of_an_older_version(fresh: Fresh) {
+    let store = fresh.open().await;
+    assert_eq!(claimed(&store, host("a", 1, &["shop"])).await, ["shop"]);
+    let later = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+                 SELECT 9999, 'later', success, checksum, 0 FROM _sqlx_migrations WHERE version = 1";
+    let migrated = sqlx::query(later).execute(&fresh.by_hand().await).await.expect("migrated");
+    assert_eq!(migrated.rows_affected(), 1);
+    let refused = store.claim(host("a", 1, &["shop"])).await;
+    assert!(matches!(refused, Err(StoreError::Shape { found: 9999, .. })), "{refused:?}");
+}
+
 pub async fn what_another_host_works_for_is_not_written(fresh: Fresh) {
     let store = fresh.open().await;
     let task = created(&store, "opened:3").await;

@@ -115,6 +115,7 @@ on_both! {
     retention::old_rows_of_many_tasks_go_at_once,
     leases::a_repository_is_one_hosts_until_its_lease_ends,
     leases::a_later_life_of_a_host_has_its_leases_at_once,
+    leases::a_later_migration_ends_the_claims_of_an_older_version,
     leases::what_another_host_works_for_is_not_written,
     leases::what_was_given_back_is_free_at_once,
     leases::a_host_is_told_when_the_first_of_the_others_leases_ends,

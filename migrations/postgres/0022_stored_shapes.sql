@@ -1,0 +1,2 @@
+-- No table changes. Logs, effects and test runs have got variants and fields since the migration before this one that an older version cannot
+-- read or would drop; the number of this one keeps its hosts from the store.
