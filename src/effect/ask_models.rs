@@ -41,8 +41,8 @@ pub(super) trait Inquiry: Sync {
 pub(super) enum Inquired {
     /// A model answered, and the task took the answer if it still could. The task after it; none if it was fed before.
     Answered(TurnAnswer, Option<Box<Task>>),
-    /// No model answered, which cost nothing and is stored. The task as with an answer.
-    Refused(Option<Box<Task>>),
+    /// No model answered, which cost nothing and is stored.
+    Refused,
     /// A call may have been charged without an answer: its charge stays.
     Lost,
     /// The call to the first model that was considered cannot be made; with the reason. Nothing is stored.
@@ -113,13 +113,13 @@ impl ModelAsker<'_> {
             now = match after {
                 // A fallback that the request does not fit into is left out here too.
                 Some(after) if error.fallback().is_some() || at > 0 && error.is_full() => after,
-                after => return Ok(Inquired::Refused(after.map(Box::new))),
+                _ => return Ok(Inquired::Refused),
             };
             before += 1;
         }
         Ok(match left_out {
             Some(why) if before == 0 => why,
-            _ => Inquired::Refused(Some(Box::new(now))),
+            _ => Inquired::Refused,
         })
     }
 

@@ -80,7 +80,7 @@ impl Replies {
         Ok(match asker.ask(task, &models, next.unwrap_or(0), &asked).await? {
             // Posted also where the task was over before the answer came, and could not take it.
             Inquired::Answered(answer, _) => worded(login, &answer.model, &kept(&answer.text)),
-            Inquired::Refused(_) => message::unanswered(login, NOT_ASKED),
+            Inquired::Refused => message::unanswered(login, NOT_ASKED),
             Inquired::Lost => message::unanswered(login, "the model did not answer in time"),
             Inquired::Unfit(why) => message::unanswered(login, &why),
             Inquired::Spent(reason) => message::unanswered(login, &unpaid(&reason)),

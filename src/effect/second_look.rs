@@ -55,7 +55,7 @@ impl SecondLook {
         let asker = ModelAsker { spending_limits, feed, task: task.id, epoch: self.epoch, tries: row.tries, limit };
         let why = match asker.ask(task, &models, next.unwrap_or(0), &look).await? {
             // What was refused before a pause is in the log too; after the resume the list goes on behind it.
-            Inquired::Answered(..) | Inquired::Refused(_) | Inquired::Lost | Inquired::Stopped => return Ok(true),
+            Inquired::Answered(..) | Inquired::Refused | Inquired::Lost | Inquired::Stopped => return Ok(true),
             Inquired::Unfit(why) => why,
             Inquired::Spent(reason) => unpaid(&reason),
         };

@@ -118,7 +118,7 @@ impl Summarizer {
         Ok(match asker.ask(task, models, begin, &request).await? {
             Inquired::Answered(_, Some(now)) => SummaryOutcome::Stored(now),
             Inquired::Answered(_, None) | Inquired::Stopped => SummaryOutcome::None(STOPPED.to_owned()),
-            Inquired::Refused(_) => SummaryOutcome::None("no model answered".to_owned()),
+            Inquired::Refused => SummaryOutcome::None("no model answered".to_owned()),
             Inquired::Lost => SummaryOutcome::None("the model's answer was lost".to_owned()),
             Inquired::Unfit(_) => SummaryOutcome::NoRoom,
             Inquired::Spent(reason) => SummaryOutcome::None(unpaid(&reason)),

@@ -74,7 +74,11 @@ fn after_a_kill_the_list_goes_on_behind_the_model_that_refused_last() {
     };
     let refused = [started(), summarised(of, "")];
     assert_eq!((due_with(&[], &["m", "spare"]), due_with(&refused, &["m", "spare"])), (Some((of, 0)), Some((of, 1))));
-    assert_eq!((due_with(&refused, &["m"]), due_with(&refused, &["spare", "m"])), (None, None), "none stands behind it");
+    assert_eq!(
+        (due_with(&refused, &["m"]), due_with(&refused, &["spare", "m"])),
+        (None, None),
+        "none stands behind it"
+    );
     let lost = [&refused[..], &[started()]].concat();
     assert_eq!(due_with(&lost, &["m", "spare"]), Some((of, 1)), "the fallback's answer was lost");
     let Event::Summarised { mut summary } = summarised(of, "") else { unreachable!() };

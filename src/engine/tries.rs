@@ -85,7 +85,10 @@ mod tests {
         let next = |steps: &[CallStep<'static>]| Tries::of(steps.iter().copied()).next(&labels);
         assert_eq!((next(&[]), next(&[Begun]), next(&[Begun, Ended])), (None, None, None));
         let refused = |label| [Begun, Refused(label)];
-        assert_eq!((next(&refused("first")), next(&refused("spare")), next(&refused("last"))), (Some(1), Some(2), None));
+        assert_eq!(
+            (next(&refused("first")), next(&refused("spare")), next(&refused("last"))),
+            (Some(1), Some(2), None)
+        );
         assert_eq!(next(&refused("gone")), None, "it is in the list no more");
         assert_eq!(next(&[Begun, Refused("first"), Begun]), Some(1), "the call whose answer was lost is made again");
         assert_eq!(next(&[Begun, Refused("first"), Begun, Ended]), None);

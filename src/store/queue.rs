@@ -1,8 +1,8 @@
 //! Messages to the store's writer, and the handle for sending them.
 
 use super::{
-    Address, Append, Appended, Before, Claim, ClaimResult, Deleted, Delivery, EndOfWatch, NewAudit, NewTask, NewTestRun,
-    StoreError, StoredEntry, TakeBack, TakenUp, TestRunStep, UpstreamIssueRow, deliveries,
+    Address, Append, Appended, Before, Claim, ClaimResult, Deleted, Delivery, EndOfWatch, NewAudit, NewTask,
+    NewTestRun, StoreError, StoredEntry, TakeBack, TakenUp, TestRunStep, UpstreamIssueRow, deliveries,
 };
 use domain::TaskId;
 use std::sync::Arc;

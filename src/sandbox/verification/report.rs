@@ -46,9 +46,10 @@ fn stands_for_an_error(name: &str) -> bool {
 /// The test whose result this line reports, without what differs between two runs of the same test.
 fn name(line: &str) -> Option<String> {
     let line = line.trim_end();
-    let found = unittest(line).map(str::to_owned).or_else(|| cargo(line)).or_else(|| playwright(line)).or_else(|| {
-        pytest(line).or_else(|| go(line)).or_else(|| tap(line)).or_else(|| marked(line)).map(str::to_owned)
-    })?;
+    let found =
+        unittest(line).map(str::to_owned).or_else(|| cargo(line)).or_else(|| playwright(line)).or_else(|| {
+            pytest(line).or_else(|| go(line)).or_else(|| tap(line)).or_else(|| marked(line)).map(str::to_owned)
+        })?;
     (!found.is_empty()).then(|| found.chars().filter(|c| !c.is_control()).take(LONGEST).collect())
 }
 

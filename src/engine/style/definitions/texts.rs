@@ -26,14 +26,8 @@ const fn raw(begin: &'static str, end: &'static str) -> Mark {
 
 const MARKS: [Mark; 3] = [quoted("\"\"\""), quoted("'''"), quoted("`")];
 /// In Rust every string may go on; a comment, which may hold half of one, is read as one.
-const MARKS_OF_RUST: [Mark; 6] = [
-    raw("r###\"", "\"###"),
-    raw("r##\"", "\"##"),
-    raw("r#\"", "\"#"),
-    raw("r\"", "\""),
-    quoted("\""),
-    raw("/*", "*/"),
-];
+const MARKS_OF_RUST: [Mark; 6] =
+    [raw("r###\"", "\"###"), raw("r##\"", "\"##"), raw("r#\"", "\"#"), raw("r\"", "\""), quoted("\""), raw("/*", "*/")];
 
 /// Longer lines are not read.
 const LONGEST: usize = 4096;
