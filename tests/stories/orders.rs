@@ -5,7 +5,7 @@ use caisson::secret::Secret;
 use caisson::server::{BotProof, nonce};
 use domain::TaskId;
 use std::fs::File;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Runs the program with this world's configuration.
@@ -104,6 +104,18 @@ async fn what_each_model_call_of_a_task_cost_is_listed() {
     let shown = said(&caisson(&world, &["task", "show", "1"]).await);
     let first = shown.lines().find(|line| line.starts_with("1  ")).expect("the first action");
     assert!(first.contains('$'), "what its turn cost: {shown}");
+}
+
+#[test]
+fn what_stdout_could_not_take_is_an_error_and_a_reader_that_went_away_is_none() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_caisson"));
+    command.args(["config", "--defaults"]).env("NO_COLOR", "1");
+    let full = File::options().write(true).open("/dev/full").expect("opened");
+    let refused = command.stdout(full).output().expect("caisson starts");
+    assert!(!refused.status.success() && said(&refused).contains("stdout could not be written"), "{}", said(&refused));
+    let mut left = command.stdout(Stdio::piped()).spawn().expect("caisson starts");
+    drop(left.stdout.take());
+    assert!(left.wait().expect("it ends").success());
 }
 
 #[tokio::test(flavor = "multi_thread")]
