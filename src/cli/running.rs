@@ -43,7 +43,9 @@ async fn pass(client: &Client, at: SocketAddr, token: &Secret) -> Result<Secret>
 }
 
 fn silent(at: SocketAddr) -> String {
-    format!("`caisson serve` works with this state directory, but does not answer on {at}")
+    format!(
+        "another caisson works with this state directory, and no `caisson serve` answers on {at}: repeat this in a moment"
+    )
 }
 
 /// The result of a request to reload the configuration.
@@ -58,8 +60,10 @@ pub enum Reload {
 
 /// Has a running bot reload the configuration that was just written.
 pub async fn reload(config: &Process) -> Reload {
-    if lock::take(&config.state_dir).is_ok() {
-        return Reload::NotRunning;
+    match lock::unless_in_use(&config.state_dir) {
+        Ok(Some(_)) => return Reload::NotRunning,
+        Ok(None) => {}
+        Err(error) => return Reload::Refused(format!("{error:#}")),
     }
     match tell(config, "/reload", &()).await {
         Ok((202, _)) => Reload::Begun,
