@@ -101,8 +101,8 @@ impl Works {
                     return;
                 }
                 wait = if began.elapsed() >= works.steady { FIRST_WAIT } else { wait };
-                tracing::error!(work, why, wait_ms = wait.as_millis() as u64, "a work failed; it begins anew");
                 works.set_wrong(work, format!("{why}; it begins anew by itself"));
+                tracing::error!(work, why, wait_ms = wait.as_millis() as u64, "a work failed; it begins anew");
                 if stopping.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {
                     return;
                 }
@@ -136,9 +136,9 @@ impl Works {
             let why = works.until_failed(work, Box::pin(future)).await;
             if !stopping.is_cancelled() {
                 let why = format!("{work}: {why}, and cannot begin anew");
-                tracing::error!(why, "the process has to end");
                 works.set_wrong(work, why.clone());
-                works.fatal.send_replace(Some(why));
+                works.fatal.send_replace(Some(why.clone()));
+                tracing::error!(why, "the process has to end");
             }
         })
     }
@@ -183,6 +183,16 @@ mod tests {
         tokio::time::timeout(Duration::from_secs(30), well).await.expect("it has stayed");
         stopping.cancel();
         work.abort();
+    }
+
+    #[tokio::test]
+    async fn what_failed_is_known_even_if_it_cannot_be_logged() {
+        let broken = tracing_subscriber::fmt().with_writer(|| -> std::io::Stderr { panic!("no log") }).finish();
+        let _broken = tracing::subscriber::set_default(broken);
+        let works = Works::default();
+        let work = works.stay("a work", CancellationToken::new(), || async {});
+        assert!(work.await.is_err(), "the log panics");
+        assert_eq!(works.wrong(), ["a work: it ended; it begins anew by itself"]);
     }
 
     #[tokio::test]

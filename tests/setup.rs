@@ -146,6 +146,8 @@ async fn trip(url: &str, admin_token: &str) {
 
     let source = project(home.dir.path(), "test = \"true\"\negress = [\"crates.example\"]\n");
     let source = source.display().to_string();
+    let text = home.bad(&["repo", "add", &source, "--name", &"a".repeat(41)]);
+    assert!(text.contains("entry.key: take up to 40") && !text.contains("pushed"), "{text}");
     let text = home.good(&["repo", "add", &source, "--writer", "dev"]);
     assert!(text.contains("crates.example") && text.contains("--accept "), "{text}");
     assert!(text.contains("notes.txt holds what looks like a GitHub token"), "{text}");

@@ -185,9 +185,12 @@ async fn read_request(stream: &mut BufReader<UnixStream>) -> Option<Result<Reque
 async fn carry_out(service: &Service, request: Request) -> Result<Reply, Problem> {
     let begun = Instant::now();
     let what = describe(&request);
+    // Whoever asks the bot's `/readyz` makes it say hello, every few seconds.
+    let routine = matches!(request, Request::Hello { .. });
     let reply = dispatch(service, request).await;
     let ms = begun.elapsed().as_millis() as u64;
     match &reply {
+        Ok(_) if routine => tracing::debug!(request = what, ms, "done"),
         Ok(_) => tracing::info!(request = what, ms, "done"),
         Err(problem) => tracing::warn!(request = what, ms, kind = ?problem.kind, problem = %problem.text, "not done"),
     }
@@ -211,6 +214,7 @@ async fn dispatch(service: &Service, request: Request) -> Result<Reply, Problem>
         Request::List => service.containers.list().await.and_then(value_line),
         Request::Image { reference } => service.images.image(&reference).await.and_then(value_line),
         Request::RouterEnsure(spec) => service.router.ensure(&spec).await.and_then(value_line),
+        Request::RouterRuns => service.router.runs().await.and_then(value_line),
         Request::RouterAttach => service.router.attach().await.map(|it| Reply::Stream(Box::new(it))),
         Request::RouterRestart => service.router.restart().await.and_then(value_line),
         Request::RouterStop => service.router.stop().await.and_then(value_line),
@@ -247,6 +251,7 @@ fn describe(request: &Request) -> String {
         Request::List => "list".into(),
         Request::Image { reference } => format!("image {reference:?}"),
         Request::RouterEnsure(_) => "router ensure".into(),
+        Request::RouterRuns => "router runs".into(),
         Request::RouterAttach => "router attach".into(),
         Request::RouterRestart => "router restart".into(),
         Request::RouterStop => "router stop".into(),

@@ -92,6 +92,8 @@ pub enum Request {
     },
     /// Answer: [`RouterInfo`]. Holder, subnets, firewall and router exist and run afterwards.
     RouterEnsure(RouterSpec),
+    /// Answer: bool, whether holder, firewall and router run. Changes nothing.
+    RouterRuns,
     /// Answer: null, then the raw stream of the router.
     RouterAttach,
     /// Answer: null. Restarts the router's container; its networks stay.

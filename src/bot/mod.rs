@@ -36,7 +36,8 @@ use crate::llm::Models;
 use crate::sandbox::broker::Broker;
 use crate::sandbox::{SandboxEgress, Sandboxes};
 use crate::server::{
-    ClientLimits, Dashboard, EntryWish, Hooks, LimitedListener, Limits, Ops, Peer, Reload, hook_router, ops_router,
+    ClientLimits, Dashboard, EntryWish, Hooks, LimitedListener, Limits, OperatorAccess, Ops, Peer, Reload, hook_router,
+    ops_router,
 };
 use crate::store::{Store, TaskRow};
 use crate::supervise::Works;
@@ -182,7 +183,7 @@ impl Bot {
             forge: parts.forge,
             broker: parts.broker,
             metrics: parts.metrics,
-            token: parts.ops_token,
+            access: OperatorAccess::new(parts.ops_token).map_err(anyhow::Error::msg)?,
             barrier: parts.barrier,
             works: works.clone(),
             reloads: wishes,

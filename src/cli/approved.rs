@@ -307,14 +307,14 @@ impl StoreSource {
         report: &impl Serialize,
         (id, key, input): (TaskId, String, Input),
     ) -> Result<(), String> {
-        match lock::take(&self.config.state_dir) {
-            Ok(_lock) => {
+        match lock::unless_in_use(&self.config.state_dir).map_err(|e| format!("{e:#}"))? {
+            Some(_lock) => {
                 let orders = OrderMachine::of(&self.config, id).await.map_err(|e| format!("{e:#}"))?;
                 let fed = orders.machine.feed(id, &key, input, None).await;
                 orders.over(&self.config).await.map_err(|e| format!("{e:#}"))?;
                 fed.map(drop).map_err(|e| e.to_string())
             }
-            Err(_) => self.tell(path, report).await.map_err(|e| format!("the running bot could not be told: {e:#}")),
+            None => self.tell(path, report).await.map_err(|e| format!("the running bot could not be told: {e:#}")),
         }
     }
 

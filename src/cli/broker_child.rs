@@ -20,6 +20,8 @@ use tempfile::TempDir;
 
 const TRIES: u32 = 100;
 const AFTER_ITS_END: u32 = 5;
+/// Size of the log at which a new broker begins another one, in bytes.
+const LONGEST_LOG: u64 = 16 << 20;
 const WAIT: Duration = Duration::from_millis(100);
 
 /// Shutdown takes as long as the requests under way (20 s at most) and the removals.
@@ -39,9 +41,19 @@ pub(super) async fn ensure(config: &Process, broker: &dyn Broker) -> Result<Opti
         tokio::time::sleep(WAIT).await;
     }
     let log = config.state_dir.join("broker.log");
+    set_aside(&log, LONGEST_LOG)?;
     let mut child = start(config, socket, &log)?;
     answer(broker, &mut child.0, &log).await?;
     Ok(Some(child))
+}
+
+/// Renames a log that has grown long to `<name>.old`, replacing the one before.
+fn set_aside(log: &Path, longest: u64) -> Result<()> {
+    if std::fs::metadata(log).is_ok_and(|found| found.len() >= longest) {
+        let old = log.with_extension("log.old");
+        std::fs::rename(log, &old).with_context(|| format!("cannot rename {}", log.display()))?;
+    }
+    Ok(())
 }
 
 /// Checks that a broker that somebody else started accepts sandboxes of this configuration.
@@ -199,6 +211,21 @@ mod tests {
         let mut refused = Command::new("false").spawn().expect("started");
         let error = answer(&broker, &mut refused, &dir.path().join("broker.log")).await.expect_err("nobody answers");
         assert!(error.to_string().contains("ended with exit status: 1"), "{error:#}");
+    }
+
+    #[test]
+    fn a_long_log_is_set_aside_and_of_those_before_one_is_kept() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (log, old) = (dir.path().join("broker.log"), dir.path().join("broker.log.old"));
+        set_aside(&log, 3).expect("there is none yet");
+        std::fs::write(&log, "ab").expect("written");
+        set_aside(&log, 3).expect("a short one stays");
+        assert!(log.exists() && !old.exists());
+        for text in ["one", "two"] {
+            std::fs::write(&log, text).expect("written");
+            set_aside(&log, 3).expect("set aside");
+        }
+        assert!(!log.exists() && std::fs::read_to_string(&old).expect("kept") == "two");
     }
 
     /// Stands in for a broker: ends when its input does.

@@ -11,7 +11,7 @@ use std::path::Path;
 /// Prints the page's address and the code.
 pub async fn run(config: &Path) -> Result<()> {
     let config = Process::load(config)?;
-    if lock::take(&config.state_dir).is_ok() {
+    if lock::unless_in_use(&config.state_dir)?.is_some() {
         return Err(Complaint::new("no `caisson serve` runs with this configuration, so there is nothing to look at")
             .hint("start it, then say this again; `caisson task list` works without it")
             .into());

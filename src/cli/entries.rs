@@ -78,7 +78,7 @@ pub async fn look(config: &Process) -> Result<Entries> {
 /// # Errors
 /// When the store cannot be opened, or belongs to another key.
 pub async fn ready(config: &Process) -> Result<Entries> {
-    let Ok(_lock) = lock::take(&config.state_dir) else { return look(config).await };
+    let Some(_lock) = lock::unless_in_use(&config.state_dir)? else { return look(config).await };
     let store = Store::open(location(config)?).await?;
     mark_key(&store, config).await?;
     let (all, refused) = known(config, &store).await?;
@@ -105,7 +105,7 @@ pub async fn put(
 ) -> Result<Taken> {
     let by = host_address(config);
     let made = |key: &SealingKey| make(key, &by).map_err(|why| Complaint::new("the entry is not written").because(why));
-    if let Ok(_lock) = lock::take(&config.state_dir) {
+    if let Some(_lock) = lock::unless_in_use(&config.state_dir)? {
         let store = Store::open(location(config)?).await?;
         let key = SealingKey::of(&mark_key(&store, config).await?);
         store.put_entry(made(&key)?).await?;

@@ -1,6 +1,6 @@
-//! Allows one `serve` per state directory; a second one is refused with the holder's name.
+//! Allows one `serve` per state directory; a second one is refused with the holder's name. Tests: below.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use nix::fcntl::{Flock, FlockArg};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
@@ -29,6 +29,22 @@ pub async fn wait(state_dir: &Path) -> Result<StateLock> {
 
 /// Creates the state directory (mode 0700) and takes its lock.
 pub fn take(state_dir: &Path) -> Result<StateLock> {
+    locked(state_dir)?.map_err(|holder| {
+        anyhow!(
+            "another caisson (process {}) works with the state directory {}: stop it first, or give this one a state_dir of its own",
+            holder.trim(),
+            state_dir.display()
+        )
+    })
+}
+
+/// As [`take`]; none where another process has the lock: a running bot, or for a moment another subcommand.
+pub fn unless_in_use(state_dir: &Path) -> Result<Option<StateLock>> {
+    Ok(locked(state_dir)?.ok())
+}
+
+/// The lock, or the process that has it. Fails where neither can be told.
+fn locked(state_dir: &Path) -> Result<Result<StateLock, String>> {
     std::fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)
@@ -45,13 +61,26 @@ pub fn take(state_dir: &Path) -> Result<StateLock> {
             locked.set_len(0)?;
             locked.rewind()?;
             write!(locked, "{}", std::process::id())?;
-            Ok(StateLock { _file: locked })
+            Ok(Ok(StateLock { _file: locked }))
         }
-        Err((_, nix::errno::Errno::EWOULDBLOCK)) => bail!(
-            "another caisson (process {}) works with the state directory {}: stop it first, or give this one a state_dir of its own",
-            holder.trim(),
-            state_dir.display()
-        ),
+        Err((_, nix::errno::Errno::EWOULDBLOCK)) => Ok(Err(holder)),
         Err((_, errno)) => bail!("cannot lock {}: {errno}", path.display()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_locked_is_not_taken_for_a_running_bot() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = dir.path().join("state");
+        let lock = unless_in_use(&state).unwrap().expect("nobody has it");
+        assert!(unless_in_use(&state).unwrap().is_none());
+        assert!(take(&state).err().unwrap().to_string().contains("another caisson"));
+        drop(lock);
+        let broken = state.join("lock/state");
+        assert!(unless_in_use(&broken).err().unwrap().to_string().contains("cannot make the state directory"));
     }
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Gives the order and prints the result.
 pub async fn give(config: &Process, id: TaskId, order: Order) -> Result<()> {
     let printer = Printer::terminal();
-    let Ok(_lock) = lock::take(&config.state_dir) else {
+    let Some(_lock) = lock::unless_in_use(&config.state_dir)? else {
         let state = order_running_bot(config, id, order).await?;
         printer.good(&format!("task {id} is {state}"));
         return Ok(());
@@ -37,7 +37,7 @@ pub async fn give(config: &Process, id: TaskId, order: Order) -> Result<()> {
 /// Deletes an ended task, and prints what is kept and for how long.
 pub async fn delete(config: &Process, id: TaskId) -> Result<()> {
     let printer = Printer::terminal();
-    let Ok(_lock) = lock::take(&config.state_dir) else {
+    let Some(_lock) = lock::unless_in_use(&config.state_dir)? else {
         told_to_delete(config, id).await?;
         printer.good(&format!("task {id} is deleted"));
         printer.hint("what git brought in within the last hour leaves the disk when the bot tidies next, within a day");

@@ -7,7 +7,7 @@
 use crate::text::{one_line, visible};
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 /// An error for people: what, why, and what to try.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -82,6 +82,44 @@ impl Colour {
     }
 }
 
+/// The first error of this process's stdout that is more than a closed pipe.
+static STDOUT_ERROR: OnceLock<String> = OnceLock::new();
+
+/// The process's stdout, whose errors [`written`] tells.
+pub(super) struct Stdout;
+
+impl Stdout {
+    fn noted<T>(result: io::Result<T>) -> io::Result<T> {
+        result.inspect_err(|error| {
+            // A closed pipe (`caisson task list | head`) is no failure, and an interrupted call is repeated.
+            if !matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::Interrupted) {
+                let _ = STDOUT_ERROR.set(error.to_string());
+            }
+        })
+    }
+}
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Self::noted(io::stdout().write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Self::noted(io::stdout().flush())
+    }
+}
+
+/// Whether everything that was printed to stdout was written, unless its reader went away.
+///
+/// # Errors
+/// Why something was not, such as a full disk.
+pub fn written() -> Result<(), Complaint> {
+    match STDOUT_ERROR.get() {
+        None => Ok(()),
+        Some(why) => Err(Complaint::new("stdout could not be written, so what was printed is not whole").because(why)),
+    }
+}
+
 struct Stream {
     to: Mutex<Box<dyn Write + Send>>,
     colours: bool,
@@ -90,7 +128,7 @@ struct Stream {
 impl Stream {
     fn put(&self, text: &str) {
         if let Ok(mut to) = self.to.lock() {
-            // A closed pipe (`caisson task list | head`) is not an error.
+            // Errors of stdout are told at the end, by `written`.
             let _ = to.write_all(text.as_bytes()).and_then(|()| to.flush());
         }
     }
@@ -140,7 +178,7 @@ impl Printer {
     pub fn terminal() -> Printer {
         let wanted = wants_colours();
         Printer::to(
-            Box::new(io::stdout()),
+            Box::new(Stdout),
             wanted && io::stdout().is_terminal(),
             Box::new(io::stderr()),
             wanted && io::stderr().is_terminal(),

@@ -35,7 +35,7 @@ pub fn database_address(text: &str) -> Result<Url, String> {
 
 /// Why a connection to this address could be read or answered by others, with or without a password.
 pub fn unprotected(url: &Url, with_password: bool) -> Option<&'static str> {
-    let here = |host: &String| host.starts_with('/') || matches!(&**host, "localhost" | "127.0.0.1");
+    let here = |host: &String| host.starts_with('/') || matches!(&**host, "localhost" | "127.0.0.1" | "[::1]" | "::1");
     if !named(url, &["sslmode"]).is_empty() || is_socket(url) {
         return None;
     }

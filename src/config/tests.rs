@@ -270,13 +270,14 @@ fn a_database_is_named_without_a_password_and_says_how_the_way_there_is_protecte
     for fit in [
         "postgres:///caisson?host=/run/postgresql",
         "postgres://caisson@localhost/caisson",
+        "postgres://caisson@[::1]/caisson",
         "postgresql://caisson@127.0.0.1:5433/caisson",
         "postgres://%2Frun%2Fpostgresql/caisson",
         "postgres://caisson@db.example.org/caisson?sslmode=verify-full",
     ] {
         let store = url(fit).unwrap().store;
         assert_eq!(store.url.unwrap().as_str(), fit);
-        let tcp = fit.contains("localhost") || fit.contains("127.0.0.1");
+        let tcp = ["localhost", "127.0.0.1", "[::1]"].iter().any(|host| fit.contains(host));
         match with_password(fit) {
             Ok(config) => {
                 assert_eq!((config.store.password_file.as_deref(), tcp), (Some(Path::new("/etc/caisson/pg")), false))

@@ -82,6 +82,14 @@ impl SocketBroker {
         Self { socket: socket.as_ref().to_owned(), patience: Duration::from_secs(180) }
     }
 
+    /// Whether holder, firewall and router run, without making what is not there.
+    ///
+    /// # Errors
+    /// When broker or engine do not answer, or the broker is of a version without this question.
+    pub async fn router_runs(&self) -> Result<bool> {
+        self.call(&Request::RouterRuns).await
+    }
+
     async fn call<T: DeserializeOwned>(&self, request: &Request) -> Result<T> {
         self.exchange(request).await.map(|(answer, _)| answer)
     }

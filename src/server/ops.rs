@@ -1,9 +1,9 @@
 //! `/healthz`, `/readyz`, `/metrics`, and requests of `caisson fetch` and `caisson task` to a running bot; on loopback, on a port of its
 //! own.
 
+use super::access::{BotProof, OperatorAccess};
 use super::sessions::Dashboard;
 use crate::barrier::BarrierState;
-use crate::config::Secret;
 use crate::forge::Forge;
 use crate::git::{Repos, UNBORN};
 use crate::sandbox::broker::Broker;
@@ -11,7 +11,7 @@ use crate::store::{Deleted, StoreError, StoredEntry};
 use crate::supervise::Works;
 use crate::task::{Machine, OrderResult};
 use crate::upstream::Upstreams;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -19,8 +19,8 @@ use axum::{Json, Router};
 use domain::{Commit, Input, Order, TaskId, UpstreamChecks};
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
 use std::sync::Arc;
-use subtle::ConstantTimeEq;
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// An authorized request to reload the configuration, answered once that is possible or with the reason why not.
@@ -46,8 +46,8 @@ pub struct Ops {
     pub broker: Arc<dyn Broker>,
     /// Renders what `/metrics` answers.
     pub metrics: PrometheusHandle,
-    /// Authorizes reports and orders; it is stored in the state directory.
-    pub token: Secret,
+    /// Authorizes reports and orders.
+    pub access: OperatorAccess,
     /// State of the barrier; not ready before it is proven.
     pub barrier: watch::Receiver<BarrierState>,
     /// The long-running works; a failing one makes the bot not ready.
@@ -90,12 +90,21 @@ impl UpstreamCiReport {
     }
 }
 
-/// Health and metrics need no token; orders and reports do.
-pub(super) fn routes() -> Router<Arc<Ops>> {
+/// What a subcommand asks the bot to prove itself by.
+#[derive(Debug, Deserialize)]
+struct ProofRequest {
+    nonce: String,
+}
+
+/// Health and metrics need no token; orders and reports do. `at` is the listener's address.
+pub(super) fn routes(at: SocketAddr) -> Router<Arc<Ops>> {
+    let proof =
+        move |State(ops): State<Arc<Ops>>, Query(asked): Query<ProofRequest>| async move { proof(&ops, at, &asked) };
     Router::new()
         .route("/healthz", get(async || "ok"))
         .route("/readyz", get(ready))
         .route("/metrics", get(async |State(ops): State<Arc<Ops>>| ops.metrics.render()))
+        .route("/proof", get(proof))
         .route("/reload", post(reload))
         .route("/fetched", post(fetched))
         .route("/upstream-ci", post(upstream_ci))
@@ -125,11 +134,16 @@ async fn ready(State(ops): State<Arc<Ops>>) -> Response {
     }
 }
 
-/// Checks the caller's token; the error is the answer.
+/// Proves to a subcommand that this bot has the token, before it is given an order.
+fn proof(ops: &Ops, at: SocketAddr, asked: &ProofRequest) -> Result<Json<BotProof>, StatusCode> {
+    ops.access.proof(at, &asked.nonce).map(Json).ok_or(StatusCode::BAD_REQUEST)
+}
+
+/// Checks the caller's token or pass; the error is the answer.
 pub(super) fn proven(ops: &Ops, headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
     let given = headers.get(header::AUTHORIZATION).and_then(|v| v.to_str().ok()).unwrap_or_default();
     let given = given.strip_prefix("Bearer ").unwrap_or_default();
-    if bool::from(given.as_bytes().ct_eq(ops.token.bytes())) {
+    if ops.access.admits(given) {
         return Ok(());
     }
     Err((StatusCode::UNAUTHORIZED, "the token of the state directory is needed"))

@@ -77,15 +77,17 @@ where
 pub(super) struct CleanWriter<W>(W);
 
 impl<W: Write> Write for CleanWriter<W> {
-    /// A whole line comes in one call, with line feeds inside of it already escaped.
+    /// A whole line comes in one call, with line feeds inside of it already escaped. One that cannot be written is lost: the subscriber would
+    /// report an error with `eprintln!`, which panics where stderr itself fails.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let line = String::from_utf8_lossy(bytes);
         let (body, end) = line.strip_suffix('\n').map_or((&*line, ""), |body| (body, "\n"));
-        self.0.write_all(format!("{}{end}", visible(body).replace('\n', "\\n")).as_bytes())?;
+        let _ = self.0.write_all(format!("{}{end}", visible(body).replace('\n', "\\n")).as_bytes());
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        let _ = self.0.flush();
+        Ok(())
     }
 }

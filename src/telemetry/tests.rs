@@ -2,6 +2,7 @@ use super::log::{Clean, filter, format};
 use super::*;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
+use tracing_subscriber::fmt::MakeWriter;
 
 #[derive(Clone, Default)]
 struct Buffer(Arc<Mutex<Vec<u8>>>);
@@ -37,6 +38,24 @@ fn a_log_line_hides_nothing_and_stays_one_line() {
         assert_eq!(text.lines().count(), 1, "{text:?}");
         assert!(!text.trim_end().chars().any(crate::text::is_hidden), "{text:?}");
     }
+}
+
+/// A stderr on a full disk.
+struct Full;
+
+impl Write for Full {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+}
+
+#[test]
+fn a_line_that_cannot_be_written_is_lost_and_nothing_else_happens() {
+    let mut writer = Clean(|| Full).make_writer();
+    assert!(writer.write_all(b"one\n").is_ok() && writer.flush().is_ok());
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! The operator's orders on the command line, with and without a running bot.
 
 use crate::world::{FIX, PATIENCE, REPO, World, git};
+use caisson::secret::Secret;
+use caisson::server::{BotProof, nonce};
 use domain::TaskId;
 use std::fs::File;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Runs the program with this world's configuration.
@@ -104,6 +106,18 @@ async fn what_each_model_call_of_a_task_cost_is_listed() {
     assert!(first.contains('$'), "what its turn cost: {shown}");
 }
 
+#[test]
+fn what_stdout_could_not_take_is_an_error_and_a_reader_that_went_away_is_none() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_caisson"));
+    command.args(["config", "--defaults"]).env("NO_COLOR", "1");
+    let full = File::options().write(true).open("/dev/full").expect("opened");
+    let refused = command.stdout(full).output().expect("caisson starts");
+    assert!(!refused.status.success() && said(&refused).contains("stdout could not be written"), "{}", said(&refused));
+    let mut left = command.stdout(Stdio::piped()).spawn().expect("caisson starts");
+    drop(left.stdout.take());
+    assert!(left.wait().expect("it ends").success());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn who_does_not_hold_the_token_orders_nothing() {
     let world = World::new(FIX).await;
@@ -115,6 +129,31 @@ async fn who_does_not_hold_the_token_orders_nothing() {
         assert_eq!(post.send().await.expect("answered").status().as_u16(), 401);
     }
     assert_eq!(world.task().await.state.name(), "awaiting-review");
+}
+
+/// The status of an order with this credential, to a task that is not there.
+async fn ordered_with(world: &World, credential: &Secret) -> u16 {
+    let post = reqwest::Client::new().post(format!("{}/tasks/7/stop", world.ops())).bearer_auth(credential.expose());
+    post.send().await.expect("answered").status().as_u16()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_bot_proves_that_it_has_the_token_and_takes_a_pass_of_this_run_alone() {
+    let mut world = World::new(FIX).await;
+    let token = Secret::read(&world.config.state_dir.join("ops.token")).expect("a token");
+    let proven = async |nonce: &str| {
+        let url = format!("{}/proof?nonce={nonce}", world.ops());
+        reqwest::Client::new().get(url).send().await.expect("answered")
+    };
+    let at = world.ops().trim_start_matches("http://").parse().expect("an address");
+    let nonce = nonce().expect("random bytes");
+    let proof: BotProof = proven(&nonce).await.json().await.expect("a proof");
+    assert_eq!(proven("none").await.status().as_u16(), 400);
+    let pass = proof.pass(&token, at, &nonce).expect("proven");
+    assert_eq!((ordered_with(&world, &pass).await, ordered_with(&world, &token).await), (404, 404));
+    world.stop().await;
+    world.start().await;
+    assert_eq!((ordered_with(&world, &pass).await, ordered_with(&world, &token).await), (401, 404));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -79,6 +79,10 @@ impl WayOut for MemoryWayOut {
         Ok(RouterInfo { pool: POOL.to_owned(), subnets, boot: Some("1".to_owned()) })
     }
 
+    async fn runs(&self) -> Result<bool, Problem> {
+        Ok(self.ask("runs").subnets.is_some())
+    }
+
     async fn attach(&self) -> Result<Attached, Problem> {
         Err(Problem::new(ProblemKind::Conflict, "nothing routes here"))
     }

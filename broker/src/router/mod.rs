@@ -25,6 +25,8 @@ use crate::subnet::ContainerNetwork;
 pub trait WayOut: Send + Sync {
     /// Creates it with as many subnets as asked for; further ones stay.
     async fn ensure(&self, spec: &RouterSpec) -> Result<RouterInfo, Problem>;
+    /// Whether all its parts run; changes nothing.
+    async fn runs(&self) -> Result<bool, Problem>;
     /// The router's stdin and stdout; `Conflict` where it does not run.
     async fn attach(&self) -> Result<Attached, Problem>;
     /// Restarts only the router, beside its holder; `NotFound` where there is none.

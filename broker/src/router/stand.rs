@@ -83,6 +83,18 @@ impl WayOut for Router {
         Ok(RouterInfo { pool: layout.whole().to_string(), subnets, boot: started(&router) })
     }
 
+    async fn runs(&self) -> Result<bool, Problem> {
+        // While a part is replaced there is none of its name for a moment.
+        let _alone = self.lock.clone().lock_owned().await;
+        for kind in [ResourceKind::Holder, ResourceKind::Firewall, ResourceKind::Router] {
+            let found = self.core.find(&self.core.names.router_part(kind), kind).await?;
+            if !found.as_ref().is_some_and(is_running) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     async fn restart(&self) -> Result<(), Problem> {
         let _alone = self.lock.clone().lock_owned().await;
         let id = self.router_id().await?;

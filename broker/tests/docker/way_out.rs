@@ -76,6 +76,7 @@ async fn the_way_out_is_made_once_and_kept() {
         let mut before = ids(&lab);
         let again: RouterInfo = lab.ask(&Request::RouterEnsure(spec.clone())).await.unwrap();
         assert_eq!((&again, &ids(&lab)), (&made, &before), "what stands is left alone");
+        assert!(lab.ask::<bool>(&Request::RouterRuns).await.unwrap());
 
         let (_, mut stream) = lab.exchange::<()>(&Request::RouterAttach).await.unwrap();
         stream.write_all(b"through").await.unwrap();
@@ -90,6 +91,7 @@ async fn the_way_out_is_made_once_and_kept() {
 
         lab.done(Request::RouterStop).await;
         assert_eq!(lab.docker(&["inspect", "-f", "{{.State.Running}}", &before[2]]), "false");
+        assert!(!lab.ask::<bool>(&Request::RouterRuns).await.unwrap(), "a look makes nothing");
         lab.done(Request::RouterStop).await;
         lab.ask::<RouterInfo>(&Request::RouterEnsure(spec.clone())).await.unwrap();
         let stopped = std::mem::replace(&mut before, ids(&lab));

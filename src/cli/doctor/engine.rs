@@ -2,7 +2,6 @@
 
 use super::report::Report;
 use crate::barrier::Outdated;
-use crate::bot::router_spec;
 use crate::cli::{broker_child, image};
 use crate::config::Process;
 use crate::config::process::{Network, Sandbox};
@@ -11,6 +10,8 @@ use protocol::broker::EngineInfo;
 use std::collections::BTreeSet;
 
 const BUILD: &str = "`make images` builds it here; or pull it, and name it in the configuration";
+
+const ANEW: &str = "docker logs of the router's container say more; then start `caisson serve` anew";
 
 pub(super) async fn look(report: &mut Report, config: &Process, running: bool) {
     let broker = SocketBroker::new(&config.broker.socket);
@@ -143,22 +144,12 @@ async fn toolchains(report: &mut Report, config: &Process, broker: &dyn Broker) 
 async fn router(report: &mut Report, config: &Process, broker: &SocketBroker, running: bool) {
     match config.sandbox.network {
         Network::None => report.note("router", "sandboxes have no network at all (sandbox.network = \"none\")"),
-        // The router belongs to a running bot, and must not be started by a check.
         Network::Router if !running => report.note("router", "made when `caisson serve` starts"),
-        Network::Router => match broker.router_ensure(&router_spec(config)).await {
-            Ok(_) => report.good(
-                "router",
-                format!(
-                    "runs, {} subnets; {} names allowed",
-                    config.router.subnets,
-                    config.egress.allowed_words().len()
-                ),
-            ),
-            Err(error) => report.fault(
-                "router",
-                error.to_string(),
-                "docker logs of the router's container say more; then start `caisson serve` anew",
-            ),
+        // The router belongs to the running bot: made anew by this configuration, it would cut the connections of all sandboxes.
+        Network::Router => match broker.router_runs().await {
+            Ok(true) => report.good("router", format!("runs; {} names allowed", config.egress.allowed_words().len())),
+            Ok(false) => report.fault("router", "its containers do not all run", ANEW),
+            Err(error) => report.fault("router", error.to_string(), ANEW),
         },
     }
 }
@@ -170,6 +161,30 @@ fn short(hash: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use protocol::broker::{BrokerAnswer, Request};
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+    use tokio::net::UnixListener;
+
+    #[tokio::test]
+    async fn the_router_of_a_running_bot_is_looked_at_and_not_made_anew() {
+        for (runs, faults) in [(true, 0), (false, 1)] {
+            let dir = tempfile::tempdir().unwrap();
+            let socket = dir.path().join("broker.sock");
+            let listener = UnixListener::bind(&socket).unwrap();
+            let asked = tokio::spawn(async move {
+                let mut stream = BufReader::new(listener.accept().await.unwrap().0);
+                let mut line = String::new();
+                stream.read_line(&mut line).await.unwrap();
+                let answer = serde_json::to_string(&BrokerAnswer::Ok(runs)).unwrap() + "\n";
+                stream.write_all(answer.as_bytes()).await.unwrap();
+                serde_json::from_str::<Request>(&line).unwrap()
+            });
+            let config = Process::from_layers(std::path::Path::new("x"), "", &|_| None).unwrap();
+            let mut report = Report::default();
+            router(&mut report, &config, &SocketBroker::new(&socket), true).await;
+            assert_eq!((asked.await.unwrap(), report.faults()), (Request::RouterRuns, faults), "{:?}", report.findings);
+        }
+    }
 
     #[test]
     fn what_bounds_a_workspace_is_told_wherever_it_lies() {

@@ -105,6 +105,15 @@ impl Plan {
             ..Entry::default()
         }
     }
+
+    /// Refuses what the store would refuse once the forge was changed.
+    fn storable(&self) -> Result<()> {
+        // The forge's number is not known before it is there.
+        self.entry_at(&self.repo, 1).document().map(drop).map_err(|why| {
+            let complaint = Complaint::new(format!("it cannot be added with the key {:?}", self.key)).because(why);
+            complaint.hint("give it another --name; the key is made from that").into()
+        })
+    }
 }
 
 impl Add {
@@ -132,6 +141,7 @@ impl Add {
             // It may have been renamed, so the entry gets the new name.
             plan.repo = accounts.place_of(entry).await?;
         }
+        plan.storable()?;
         let commit = git.copy_in(&plan.key, &plan.source, plan.credential.as_ref(), &plan.branch).await?;
         tell_of_leaks(&git.leaks(&plan.key, &commit).await?, printer);
         let accepted = self.wishes(config, printer, git, &plan, &commit).await?;
@@ -430,6 +440,26 @@ mod tests {
             assert_eq!(last_part(address), name);
         }
         assert_eq!(key_of("My_Shop.rs"), "my-shop-rs");
+    }
+
+    #[test]
+    fn a_key_that_the_store_refuses_is_refused_before_the_forge_is_changed() {
+        for (name, fits) in [("a".repeat(40), true), ("a".repeat(41), false), ("___".to_owned(), false)] {
+            let plan = Plan {
+                key: key_of(&name),
+                repo: RepoRef::new("lab", &name),
+                source: RemoteUrl::parse("https://host/lab/x.git").unwrap(),
+                upstream: "https://host/lab/x.git".to_owned(),
+                source_id: 0,
+                credential: None,
+                branch: Branch::parse("main").unwrap(),
+                also: Vec::new(),
+                before: Before::default(),
+            };
+            assert_eq!(plan.storable().is_ok(), fits, "{name}");
+            let complaint = plan.storable().err().map(|error| Complaint::from(&error));
+            assert!(complaint.is_none_or(|it| it.why[0].contains("entry.key") && it.hint.contains("--name")), "{name}");
+        }
     }
 
     #[test]

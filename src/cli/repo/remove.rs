@@ -66,7 +66,7 @@ impl Remove {
         }
         let end = Instant::now() + SETTLES;
         let owed = async || anyhow::Ok(!store.tasks_with_effects_in(&self.key).await?.is_empty());
-        let runs = crate::cli::lock::take(&config.state_dir).is_err();
+        let runs = crate::cli::lock::unless_in_use(&config.state_dir)?.is_none();
         while owed().await? {
             if !runs || Instant::now() > end {
                 return Err(Complaint::new(

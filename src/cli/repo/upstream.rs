@@ -200,7 +200,7 @@ async fn note_source(
 /// Has the running bot open the upstream's labelled issues: only it writes which issue is which.
 async fn ask_for_issues(config: &Process, entry: &Entry, printer: &Printer) {
     let Some(label) = config.upstream_label_of(&entry.key).map(|label| one_line(&label)) else { return };
-    if lock::take(&config.state_dir).is_ok() {
+    if !matches!(lock::unless_in_use(&config.state_dir), Ok(None)) {
         printer.hint(&format!("its open issues with the label {label} are opened here once `caisson serve` runs"));
         return;
     }
