@@ -19,6 +19,7 @@ use crate::supervise::Works;
 use crate::{clock, telemetry};
 use anyhow::{Context, Result};
 use clap::Args;
+use clap::builder::RangedU64ValueParser;
 use futures_util::FutureExt;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -32,7 +33,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Args)]
 pub struct Serve {
     /// Tasks that work at the same time (instead of max_tasks of the configuration).
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     max_tasks: Option<usize>,
 }
 
@@ -265,4 +266,23 @@ pub(super) fn settings(config: &Process) -> Settings {
     settings.setup_bytes = config.sandbox.setup_mib << 20;
     settings.setup_total_bytes = config.sandbox.setup_total_mib << 20;
     settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        serve: Serve,
+    }
+
+    #[test]
+    fn no_bot_starts_that_would_never_run_a_task() {
+        let most = |n: &str| Line::try_parse_from(["serve", "--max-tasks", n]).map(|line| line.serve.max_tasks);
+        assert_eq!(most("1").expect("one task"), Some(1));
+        assert!(most("0").is_err());
+    }
 }

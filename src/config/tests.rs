@@ -42,6 +42,15 @@ fn a_fetch_has_a_limit() {
 }
 
 #[test]
+fn a_limit_that_would_turn_every_hook_away_is_refused() {
+    for key in ["connections_per_address", "bad_signatures_per_minute"] {
+        assert!(load(&format!("[listen]\n{key} = 1\n")).is_ok());
+        let none = refused(&format!("[listen]\n{key} = 0\n"));
+        assert!(none.contains(&format!(":2: listen.{key}: every hook would be turned away")), "{none}");
+    }
+}
+
+#[test]
 fn every_default_is_documented() {
     let mut comment = false;
     for line in DEFAULTS.lines() {
