@@ -5,6 +5,7 @@ use crate::cli::entries::{self, Entries};
 use crate::cli::store::location;
 use crate::config::Process;
 use crate::disk::free_bytes;
+use crate::egress;
 use crate::store::{Store, StoreError};
 use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -29,6 +30,11 @@ pub(super) fn configuration(report: &mut Report, file: &Path) -> Option<Process>
     match Process::load(file) {
         Ok(config) => {
             report.good("configuration", format!("{}, installation {}", file.display(), config.installation));
+            // Presets are read from this machine's own tools, so not when the file is loaded.
+            if let Err(error) = egress::policy(&config.egress) {
+                let hint = "mend the entry: with it `caisson serve` neither starts with a router nor reloads";
+                report.fault("configuration", error.to_string(), hint);
+            }
             Some(config)
         }
         Err(error) => {
@@ -202,5 +208,16 @@ mod tests {
         let mut report = Report::default();
         assert!(configuration(&mut report, &path).is_none());
         assert!(report.findings[0].found.contains(":3"), "{:?}", report.findings);
+    }
+
+    #[test]
+    fn a_preset_that_the_bot_cannot_start_with_is_a_fault() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("caisson.toml");
+        std::fs::write(&path, "[egress]\nallow = [\"preset:crago\"]\n").unwrap();
+        let mut report = Report::default();
+        assert!(configuration(&mut report, &path).is_some());
+        let fault = report.findings.iter().find(|finding| finding.found.contains("no preset `crago`"));
+        assert!(fault.is_some() && report.faults() == 1, "{:?}", report.findings);
     }
 }
