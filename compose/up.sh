@@ -2,7 +2,8 @@
 # `make up`: Gitea, broker and caisson in containers. The first time: builds the images, makes Gitea's admin and the bot's accounts.
 #
 #   CAISSON_MODEL_KIND, _NAME, _BASE_URL    the model, otherwise [model] of caisson.toml (compose/caisson.sh edit); its key stands
-#                                           in compose/secrets/model.key
+#                                           in compose/secrets/model.key, which the only model or the worker has where no
+#                                           model of caisson.toml names a key_file; written there it is /run/secrets/model_key
 #   CAISSON_PORT, CAISSON_PUBLIC_URL        where people open Gitea (3000, http://localhost:<port>)
 #   CAISSON_GITEA_IMAGE                     default gitea/gitea:1.25
 #

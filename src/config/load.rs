@@ -13,6 +13,9 @@ use toml::{Table, Value};
 /// The documented defaults.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
 
+/// Variable with a key file that counts less than any in the file; compose sets it.
+const OFFERED_KEY: &str = "CAISSON_DEFAULT_MODEL_KEY_FILE";
+
 /// Keys of one `[[repositories]]` table.
 const REPOSITORY_KEYS: [&str; 13] = [
     "key",
@@ -176,6 +179,7 @@ impl Process {
         renamed::rename(&mut over).map_err(|problem| fail(vec![problem]))?;
         fill_models(&merged, &mut over);
         lay_over(&mut merged, over);
+        offer_key(&mut merged, environment);
         let from_environment = apply_environment(&mut merged, "", environment).map_err(|p| fail(vec![p]))?;
         fill_repositories(&mut merged);
         let mut process = typed(&merged).map_err(|mut problem| {
@@ -268,6 +272,24 @@ fn worker(entries: &[Value]) -> Option<usize> {
         roles.is_some_and(|roles| roles.iter().any(|role| role.as_str() == Some("worker")))
     };
     entries.iter().position(works).or_else(|| (entries.len() == 1).then_some(0))
+}
+
+/// Names the offered key file in the only model, or the worker, unless a model of the file names one: the key of one model's vendor must not
+/// go to another model's server.
+fn offer_key(merged: &mut Table, environment: &dyn Fn(&str) -> Option<String>) {
+    let Some(offered) = environment(OFFERED_KEY).filter(|file| !file.is_empty()) else { return };
+    let named = |model: &Table| model.get("key_file").and_then(Value::as_str).is_some_and(|file| !file.is_empty());
+    let model = match merged.get_mut("model") {
+        Some(Value::Table(only)) if !named(only) => Some(only),
+        Some(Value::Array(entries)) if !entries.iter().filter_map(Value::as_table).any(named) => {
+            let Some(at) = worker(entries) else { return };
+            entries.get_mut(at).and_then(Value::as_table_mut)
+        }
+        _ => None,
+    };
+    if let Some(model) = model {
+        model.insert("key_file".to_owned(), Value::String(offered));
+    }
 }
 
 /// Sets every key that the environment names, with the type of its default. Returns the keys it set.
