@@ -24,7 +24,7 @@ impl Secret {
         let own = found.is_some_and(|found| found.uid() == nix::unistd::geteuid().as_raw());
         let open = if own { 0o077 } else { 0o007 };
         if mode & open != 0 && !path.starts_with("/run/secrets") {
-            return Err(SecretError::Open { path: shown, mode: mode & 0o777 });
+            return Err(SecretError::Open { path: shown, mode: mode & 0o777, right: if own { "600" } else { "o=" } });
         }
         let text = text.trim();
         if text.is_empty() {
@@ -82,12 +82,14 @@ pub enum SecretError {
         source: io::Error,
     },
     /// The file's mode gives rights to its group, or to every user of the machine.
-    #[error("{path}: other users of this machine may read this secret (mode {mode:o}); run: chmod 600 {path}")]
+    #[error("{path}: other users of this machine may read this secret (mode {mode:o}); run: chmod {right} {path}")]
     Open {
         /// The secret's file.
         path: String,
         /// Its permission bits.
         mode: u32,
+        /// The mode for `chmod` that this process can read it with.
+        right: &'static str,
     },
     /// The file holds nothing but white space.
     #[error("{path}: the file is empty; put the secret into it")]
