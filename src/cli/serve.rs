@@ -21,12 +21,17 @@ use anyhow::{Context, Result};
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use futures_util::FutureExt;
+use metrics_exporter_prometheus::PrometheusHandle;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
+
+/// How often the metrics' durations are counted into their buckets.
+const UPKEEP: Duration = Duration::from_secs(5);
 
 /// Runs in the foreground; SIGTERM or Ctrl-C lets work under way end, a second Ctrl-C does not wait. SIGHUP reads the
 /// configuration again; one that was started in a terminal ends with it.
@@ -201,7 +206,7 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
         mark_key,
         ops_token: Secret::read_or_make(&config.state_dir.join("ops.token"))?,
         auth: Auth::basic(&me.login, token.expose()),
-        metrics: telemetry::recorder()?,
+        metrics: metrics(&works)?,
         inspector: Arc::new(FromInside {
             looks: sandboxes.looks.clone(),
             broker: broker.clone(),
@@ -245,6 +250,14 @@ fn keep_router_log(works: &Works, log: LogInbox, store: &Store, egress: &Arc<San
         let (log, store, egress) = (log.clone(), store.clone(), egress.clone());
         async move { keep_log(&mut *log.lock().await, &store, &egress).await }
     });
+}
+
+/// The process's metrics, in bounded memory until the process ends.
+fn metrics(works: &Works) -> Result<PrometheusHandle> {
+    let metrics = telemetry::recorder()?;
+    let handle = metrics.clone();
+    works.stay("the metrics", CancellationToken::new(), move || telemetry::upkeep(handle.clone(), UPKEEP));
+    Ok(metrics)
 }
 
 /// Keeps the machine's public addresses refused until the process ends.
