@@ -177,10 +177,12 @@ impl Process {
         }
         let mut over: Table = toml::from_str(text).map_err(|why| fail(vec![Problem::plain(why.message())]))?;
         renamed::rename(&mut over).map_err(|problem| fail(vec![problem]))?;
-        fill_models(&merged, &mut over);
+        let defaults = merged.clone();
+        fill_models(&defaults, &mut over);
         lay_over(&mut merged, over);
         offer_key(&mut merged, environment);
-        let from_environment = apply_environment(&mut merged, "", environment).map_err(|p| fail(vec![p]))?;
+        let set = apply_environment(&mut merged, &defaults, "", environment);
+        let from_environment = set.map_err(|problem| fail(vec![problem]))?;
         fill_repositories(&mut merged);
         let mut process = typed(&merged).map_err(|mut problem| {
             problem.line = places.line(&problem.key);
@@ -292,34 +294,39 @@ fn offer_key(merged: &mut Table, environment: &dyn Fn(&str) -> Option<String>) {
     }
 }
 
-/// Sets every key that the environment names, with the type of its default. Returns the keys it set.
+/// Sets every key that the environment names, with the type of its default: the file may say `2` where a fraction fits, too. Returns the keys
+/// it set.
 fn apply_environment(
     table: &mut Table,
+    defaults: &Table,
     prefix: &str,
     environment: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Vec<String>, Problem> {
-    let mut set = Vec::new();
+    let (mut set, none) = (Vec::new(), Table::new());
+    let below = |name: &str| defaults.get(name).and_then(Value::as_table).unwrap_or(&none);
     for (name, value) in table.iter_mut() {
         let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
         if let Value::Table(inner) = value {
-            set.extend(apply_environment(inner, &key, environment)?);
+            set.extend(apply_environment(inner, below(name), &key, environment)?);
             continue;
         }
         if let ("model", Value::Array(entries)) = (key.as_str(), &mut *value) {
             let Some(at) = worker(entries) else { continue };
             if let Some(Value::Table(inner)) = entries.get_mut(at) {
-                let keys = apply_environment(inner, "model", environment)?;
+                let keys = apply_environment(inner, below(name), "model", environment)?;
                 set.extend(keys.iter().map(|key| key.replacen("model", &format!("model.{at}"), 1)));
             }
             continue;
         }
         let variable = format!("CAISSON_{}", key.replace('.', "_").to_uppercase());
         let Some(text) = renamed::variable(&variable, environment) else { continue };
-        *value = read_as(value, &text).ok_or_else(|| Problem {
+        let like = defaults.get(name).unwrap_or(&*value);
+        let read = read_as(like, &text).ok_or_else(|| Problem {
             line: None,
             key: key.clone(),
-            what: format!("{variable} holds no {}; change or unset it", value.type_str()),
+            what: format!("{variable} holds no {}; change or unset it", like.type_str()),
         })?;
+        *value = read;
         set.push(key);
     }
     Ok(set)

@@ -88,6 +88,20 @@ fn the_file_lies_over_the_defaults_and_the_environment_over_both() {
 }
 
 #[test]
+fn the_environment_may_say_a_fraction_where_the_file_says_a_whole_number() {
+    let environment = |name: &str| match name {
+        "CAISSON_SANDBOX_CPUS" => Some("1.5".to_owned()),
+        "CAISSON_MODEL_PRICE_INPUT" => Some("0.5".to_owned()),
+        "CAISSON_MODEL_VISION" => Some("auto".to_owned()),
+        _ => None,
+    };
+    let text = "[sandbox]\ncpus = 2\n[model]\nprice_input = 3\nvision = true\n";
+    let config = Process::from_layers(Path::new("/x/c.toml"), text, &environment).unwrap();
+    let model = config.models.worker();
+    assert_eq!((config.sandbox.cpus, model.price_input), (1.5, Some(0.5)));
+}
+
+#[test]
 fn what_is_wrong_is_named_by_file_line_and_key() {
     let at = "/etc/caisson/caisson.toml";
     assert_eq!(
