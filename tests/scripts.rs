@@ -403,10 +403,11 @@ fn an_engine_that_may_not_be_used_is_no_engine_that_is_down() {
 #[test]
 fn make_clean_docker_takes_what_trials_left_and_no_installation_in_use() {
     const LEFT: &str = r#"case "$1" in
-        ps) printf 'a t12-x\nb main-try12\nc main-barrier3\nd compose\ne main\nf retry-1\n' ;;
+        ps) printf 'a t12-x\nb main-try12\nc main-barrier3\nd compose\ne main\nf retry-1\n'
+            printf 'g demo-7\nh eval-8-bot\ni demo\nj demo-team\nk eval-2026\n' ;;
         image) exit 1 ;;
     esac"#;
     let (out, said) = Stage::new(&[("docker", LEFT)]).run("compose/clean.sh");
     assert!(out.status.success(), "{said}");
-    assert_eq!(said, "container a\ncontainer b\ncontainer c\n");
+    assert_eq!(said, "container a\ncontainer b\ncontainer c\ncontainer g\ncontainer h\n");
 }
