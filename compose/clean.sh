@@ -1,6 +1,6 @@
 #!/bin/sh
-# `make clean-docker`: removes containers, networks, volumes and tables of tests (installations t<number>-…), of the demo (demo-<number>), of evaluations (eval-<number>-…)
-# and of `caisson repo try` and `caisson barrier` (…-try<number>, …-barrier<number>).
+# `make clean-docker`: removes containers, networks, volumes and tables of tests (installations t<number>-…), of the demo (demo-<number>),
+# of evaluations (eval-<number>-…) and of `caisson repo try` and `caisson barrier` (…-try<number>, …-barrier<number>).
 # An installation in use has another name and stays. Images stay.
 set -eu
 

@@ -39,6 +39,8 @@ gitea=${CAISSON_GITEA_IMAGE:-gitea/gitea:1.25}
 docker image inspect "$gitea" >/dev/null 2>&1 || docker pull -q "$gitea" >/dev/null || die "there is no image $gitea"
 digest=$(docker image inspect -f '{{range .RepoDigests}}{{println .}}{{end}}' "$gitea" | head -n 1)
 if [ -n "$digest" ] && [ "$digest" != "$gitea" ]; then
+    # The last line that a person wrote may have no end.
+    [ -z "$(tail -c 1 "$HERE/.env" 2>/dev/null)" ] || echo >>"$HERE/.env"
     printf '# %s, as it came on %s\nCAISSON_GITEA_IMAGE=%s\n' "$gitea" "$(date +%F)" "$digest" >>"$HERE/.env"
     gitea=$digest
 fi
