@@ -1,10 +1,10 @@
 #!/bin/sh
-# `make clean-docker`: removes containers, networks, volumes and tables of tests (installations t<number>-…), of the demo (demo…), of evaluations (eval-<number>-…)
-# and of `caisson repo try` and `caisson barrier` (…-try<number>, …-barrier<number>).
+# `make clean-docker`: removes containers, networks, volumes and tables of tests (installations t<number>-…), of the demo (demo-<number>),
+# of evaluations (eval-<number>-…) and of `caisson repo try` and `caisson barrier` (…-try<number>, …-barrier<number>).
 # An installation in use has another name and stays. Images stay.
 set -eu
 
-names='t[0-9]+-|demo|eval-[0-9]|[a-z0-9-]+-(try|barrier)[0-9]+$'
+names='t[0-9]+-|demo-[0-9]+$|eval-[0-9]+-|[a-z0-9-]+-(try|barrier)[0-9]+$'
 
 ours() { # ours <container|network|volume>: "<id> <installation>" of each labelled one, the right ones kept
     case $1 in

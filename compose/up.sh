@@ -2,7 +2,8 @@
 # `make up`: Gitea, broker and caisson in containers. The first time: builds the images, makes Gitea's admin and the bot's accounts.
 #
 #   CAISSON_MODEL_KIND, _NAME, _BASE_URL    the model, otherwise [model] of caisson.toml (compose/caisson.sh edit); its key stands
-#                                           in compose/secrets/model.key
+#                                           in compose/secrets/model.key, which the only model or the worker has where no
+#                                           model of caisson.toml names a key_file; written there it is /run/secrets/model_key
 #   CAISSON_PORT, CAISSON_PUBLIC_URL        where people open Gitea (3000, http://localhost:<port>)
 #   CAISSON_GITEA_IMAGE                     default gitea/gitea:1.25
 #
@@ -38,6 +39,8 @@ gitea=${CAISSON_GITEA_IMAGE:-gitea/gitea:1.25}
 docker image inspect "$gitea" >/dev/null 2>&1 || docker pull -q "$gitea" >/dev/null || die "there is no image $gitea"
 digest=$(docker image inspect -f '{{range .RepoDigests}}{{println .}}{{end}}' "$gitea" | head -n 1)
 if [ -n "$digest" ] && [ "$digest" != "$gitea" ]; then
+    # The last line that a person wrote may have no end.
+    [ -z "$(tail -c 1 "$HERE/.env" 2>/dev/null)" ] || echo >>"$HERE/.env"
     printf '# %s, as it came on %s\nCAISSON_GITEA_IMAGE=%s\n' "$gitea" "$(date +%F)" "$digest" >>"$HERE/.env"
     gitea=$digest
 fi

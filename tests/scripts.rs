@@ -274,6 +274,7 @@ fn installation() -> (Stage, PathBuf) {
 #[test]
 fn make_up_leaves_no_token_that_may_do_everything_and_pins_what_came_from_a_registry() {
     let (stage, place) = installation();
+    fs::write(place.join(".env"), "CAISSON_MODEL_NAME=one").unwrap();
     let (up, group) = (place.join("up.sh"), [("CAISSON_DOCKER_GID", "0"), ("CAISSON_MODEL_KIND", "scripted")]);
     let (out, said) = stage.run_with(&up, &group);
     assert!(out.status.success() && said.contains("password pass word"), "{said}");
@@ -284,7 +285,8 @@ fn make_up_leaves_no_token_that_may_do_everything_and_pins_what_came_from_a_regi
     assert!(!stage.has("token"), "taken back: {calls}");
     assert!(!calls.contains("pass word") && !calls.contains("01234567890123456789"), "{calls}");
     let pinned = fs::read_to_string(place.join(".env")).unwrap();
-    assert_eq!(pinned.matches("CAISSON_GITEA_IMAGE=gitea/gitea@sha256:0123").count(), 1, "{pinned}");
+    assert_eq!(pinned.matches("\nCAISSON_GITEA_IMAGE=gitea/gitea@sha256:0123\n").count(), 1, "{pinned}");
+    assert!(pinned.starts_with("CAISSON_MODEL_NAME=one\n# gitea/gitea:1.25, "), "a last line without an end: {pinned}");
 }
 
 #[test]
@@ -403,10 +405,11 @@ fn an_engine_that_may_not_be_used_is_no_engine_that_is_down() {
 #[test]
 fn make_clean_docker_takes_what_trials_left_and_no_installation_in_use() {
     const LEFT: &str = r#"case "$1" in
-        ps) printf 'a t12-x\nb main-try12\nc main-barrier3\nd compose\ne main\nf retry-1\n' ;;
+        ps) printf 'a t12-x\nb main-try12\nc main-barrier3\nd compose\ne main\nf retry-1\n'
+            printf 'g demo-7\nh eval-8-bot\ni demo\nj demo-team\nk eval-2026\n' ;;
         image) exit 1 ;;
     esac"#;
     let (out, said) = Stage::new(&[("docker", LEFT)]).run("compose/clean.sh");
     assert!(out.status.success(), "{said}");
-    assert_eq!(said, "container a\ncontainer b\ncontainer c\n");
+    assert_eq!(said, "container a\ncontainer b\ncontainer c\ncontainer g\ncontainer h\n");
 }

@@ -4,7 +4,8 @@
 use super::printer::Printer;
 use crate::config::process::Model;
 use crate::config::{DEFAULTS, PRICES, Process};
-use anyhow::Result;
+use crate::egress;
+use anyhow::{Context, Result};
 use clap::Args;
 use std::path::Path;
 
@@ -30,6 +31,8 @@ impl Config {
             return Ok(());
         }
         let config = Process::load(file)?;
+        // Presets are read from this machine's own tools, so not when the file is loaded.
+        egress::policy(&config.egress).with_context(|| format!("{} cannot be used", file.display()))?;
         printer.good(&format!("{} can be used", file.display()));
         printer.fields(&summary(&config));
         if config.forge.url.is_none() {
@@ -69,5 +72,14 @@ mod tests {
         assert!(fields.contains(&("forge", "http://127.0.0.1:3000/".to_owned())));
         assert!(fields.contains(&("hosts", "none".to_owned())));
         assert!(!format!("{fields:?}").contains("secrets"));
+    }
+
+    #[test]
+    fn a_preset_that_the_bot_cannot_start_with_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("caisson.toml");
+        std::fs::write(&path, "[egress]\nallow = [\"preset:crago\"]\n").unwrap();
+        let error = Config { defaults: false, prices: false }.run(&path).unwrap_err();
+        assert!(format!("{error:#}").contains("[egress] allow: there is no preset `crago`"), "{error:#}");
     }
 }

@@ -1,6 +1,6 @@
 //! `caisson repo add|list|sync|status|audit|set-branch|check|try|rotate|import|remove`: brings a repository to the forge and holds it to what the bot relies on.
 //! The only user of the rights for hooks and protection; everything that is set is read back. The steps are in `repo/`.
-//! Tests: `tests/setup.rs`, over the built-in forge and a real Gitea.
+//! Tests: `tests/setup.rs`, over the built-in forge and a real Gitea, and below.
 
 mod add;
 mod audit;
@@ -34,7 +34,7 @@ use crate::text::one_line;
 use crate::upstream::followed;
 use anyhow::Result;
 use clap::Subcommand;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use url::Url;
 
@@ -163,6 +163,15 @@ fn list(config: &Process, entries: &Entries, printer: &Printer) {
     }
 }
 
+/// The token of an account, from the file that the configuration names.
+fn token(key: &str, file: Option<&Path>) -> Result<Secret> {
+    let missing = || {
+        let hint = "this needs both accounts, each with its token in a file: `caisson setup --help`";
+        Complaint::new(format!("the configuration names no {key}")).hint(hint)
+    };
+    Ok(Secret::read(file.ok_or_else(missing)?)?)
+}
+
 /// The two configured accounts.
 pub(super) struct Accounts {
     pub(super) forge: Gitea,
@@ -177,9 +186,8 @@ impl Accounts {
     pub(super) async fn open(config: &Process) -> Result<Self> {
         let no_setup = || Complaint::new("the configuration names no forge yet").hint("caisson setup --help");
         let base = config.forge.url.clone().ok_or_else(no_setup)?;
-        let token =
-            |file: &Option<PathBuf>| -> Result<Secret> { Ok(Secret::read(file.as_deref().ok_or_else(no_setup)?)?) };
-        let (bot_token, sync_token) = (token(&config.forge.token_file)?, token(&config.forge.sync_token_file)?);
+        let bot_token = token("forge.token_file", config.forge.token_file.as_deref())?;
+        let sync_token = token("forge.sync_token_file", config.forge.sync_token_file.as_deref())?;
         let forge = Gitea::new(&base, bot_token.clone(), USER_AGENT)?;
         let bot = forge.whoami().await?;
         let sync = Gitea::new(&base, sync_token.clone(), USER_AGENT)?.whoami().await?;
@@ -243,5 +251,25 @@ impl Accounts {
             Err(ForgeError::NotFound(_)) => Ok(RepoRef::new(&entry.owner, &entry.name)),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_account_without_a_token_is_named_where_the_forge_is() {
+        let folder = tempfile::tempdir().unwrap();
+        Secret::new("hunter2").write(&folder.path().join("bot")).unwrap();
+        let open = |text: &str| {
+            let config = Process::from_layers(&folder.path().join("caisson.toml"), text, &|_| None).unwrap();
+            async move { Accounts::open(&config).await.err().map(|error| error.to_string()).unwrap_or_default() }
+        };
+        assert_eq!(open("").await, "the configuration names no forge yet");
+        let forge = "[forge]\nurl = \"http://127.0.0.1:9\"\n";
+        assert_eq!(open(forge).await, "the configuration names no forge.token_file");
+        let one = format!("{forge}token_file = \"bot\"\nsync_token_file = \"\"\n");
+        assert_eq!(open(&one).await, "the configuration names no forge.sync_token_file");
     }
 }

@@ -19,20 +19,26 @@ use crate::supervise::Works;
 use crate::{clock, telemetry};
 use anyhow::{Context, Result};
 use clap::Args;
+use clap::builder::RangedU64ValueParser;
 use futures_util::FutureExt;
+use metrics_exporter_prometheus::PrometheusHandle;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
+
+/// How often the metrics' durations are counted into their buckets.
+const UPKEEP: Duration = Duration::from_secs(5);
 
 /// Runs in the foreground; SIGTERM or Ctrl-C lets work under way end, a second Ctrl-C does not wait. SIGHUP reads the
 /// configuration again; one that was started in a terminal ends with it.
 #[derive(Debug, Args)]
 pub struct Serve {
     /// Tasks that work at the same time (instead of max_tasks of the configuration).
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     max_tasks: Option<usize>,
 }
 
@@ -200,7 +206,7 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
         mark_key,
         ops_token: Secret::read_or_make(&config.state_dir.join("ops.token"))?,
         auth: Auth::basic(&me.login, token.expose()),
-        metrics: telemetry::recorder()?,
+        metrics: metrics(&works)?,
         inspector: Arc::new(FromInside {
             looks: sandboxes.looks.clone(),
             broker: broker.clone(),
@@ -246,6 +252,14 @@ fn keep_router_log(works: &Works, log: LogInbox, store: &Store, egress: &Arc<San
     });
 }
 
+/// The process's metrics, in bounded memory until the process ends.
+fn metrics(works: &Works) -> Result<PrometheusHandle> {
+    let metrics = telemetry::recorder()?;
+    let handle = metrics.clone();
+    works.stay("the metrics", CancellationToken::new(), move || telemetry::upkeep(handle.clone(), UPKEEP));
+    Ok(metrics)
+}
+
 /// Keeps the machine's public addresses refused until the process ends.
 fn follow_addresses(works: &Works, addresses: OwnAddresses) {
     let addresses = Arc::new(addresses);
@@ -265,4 +279,23 @@ pub(super) fn settings(config: &Process) -> Settings {
     settings.setup_bytes = config.sandbox.setup_mib << 20;
     settings.setup_total_bytes = config.sandbox.setup_total_mib << 20;
     settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        serve: Serve,
+    }
+
+    #[test]
+    fn no_bot_starts_that_would_never_run_a_task() {
+        let most = |n: &str| Line::try_parse_from(["serve", "--max-tasks", n]).map(|line| line.serve.max_tasks);
+        assert_eq!(most("1").expect("one task"), Some(1));
+        assert!(most("0").is_err());
+    }
 }

@@ -13,6 +13,7 @@ const MOST_APPROVALS: u8 = 5;
 pub(super) fn problems(config: &Process) -> Vec<Problem> {
     let mut found = ProblemList(Vec::new());
     found.general(config);
+    found.listen(config);
     found.models(&config.models);
     for (kind, id) in config.commands.named() {
         let known = config.models.by_id(id).is_some();
@@ -89,16 +90,6 @@ impl ProblemList {
         );
         self.share("slots.per_repository", config.slots.per_repository, config);
         self.share("slots.per_person", config.slots.per_person, config);
-        self.when(
-            config.listen.webhooks == config.listen.ops && config.listen.ops.port() != 0,
-            "listen.ops",
-            "must differ from listen.webhooks; take another port",
-        );
-        self.when(
-            config.listen.max_body_bytes < 4096,
-            "listen.max_body_bytes",
-            "no hook is that small; set at least 4096",
-        );
         self.when(config.forge.poll_s == 0, "forge.poll_s", "the bot would read without a pause; set at least 1");
         let none = config.forge.status_edit_s == 0;
         self.when(none, "forge.status_edit_s", "each action would edit a comment; set at least 1");
@@ -113,6 +104,20 @@ impl ProblemList {
             "forge.sync_token_file",
             "must be another account's token than forge.token_file; run `caisson setup`",
         );
+    }
+
+    fn listen(&mut self, config: &Process) {
+        let listen = &config.listen;
+        self.when(
+            listen.webhooks == listen.ops && listen.ops.port() != 0,
+            "listen.ops",
+            "must differ from listen.webhooks; take another port",
+        );
+        let small = listen.max_body_bytes < 4096;
+        self.when(small, "listen.max_body_bytes", "no hook is that small; set at least 4096");
+        let none = "every hook would be turned away; set at least 1";
+        self.when(listen.connections_per_address == 0, "listen.connections_per_address", none);
+        self.when(listen.bad_signatures_per_minute == 0, "listen.bad_signatures_per_minute", none);
     }
 
     /// A share above the number of slots is a mistake, because it would have no effect.

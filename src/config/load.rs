@@ -13,6 +13,9 @@ use toml::{Table, Value};
 /// The documented defaults.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
 
+/// Variable with a key file that counts less than any in the file; compose sets it.
+const OFFERED_KEY: &str = "CAISSON_DEFAULT_MODEL_KEY_FILE";
+
 /// Keys of one `[[repositories]]` table.
 const REPOSITORY_KEYS: [&str; 13] = [
     "key",
@@ -174,9 +177,12 @@ impl Process {
         }
         let mut over: Table = toml::from_str(text).map_err(|why| fail(vec![Problem::plain(why.message())]))?;
         renamed::rename(&mut over).map_err(|problem| fail(vec![problem]))?;
-        fill_models(&merged, &mut over);
+        let defaults = merged.clone();
+        fill_models(&defaults, &mut over);
         lay_over(&mut merged, over);
-        let from_environment = apply_environment(&mut merged, "", environment).map_err(|p| fail(vec![p]))?;
+        offer_key(&mut merged, environment);
+        let set = apply_environment(&mut merged, &defaults, "", environment);
+        let from_environment = set.map_err(|problem| fail(vec![problem]))?;
         fill_repositories(&mut merged);
         let mut process = typed(&merged).map_err(|mut problem| {
             problem.line = places.line(&problem.key);
@@ -270,34 +276,57 @@ fn worker(entries: &[Value]) -> Option<usize> {
     entries.iter().position(works).or_else(|| (entries.len() == 1).then_some(0))
 }
 
-/// Sets every key that the environment names, with the type of its default. Returns the keys it set.
+/// Names the offered key file in the only model, or the worker, unless a model of the file names one: the key of one model's vendor must not
+/// go to another model's server.
+fn offer_key(merged: &mut Table, environment: &dyn Fn(&str) -> Option<String>) {
+    let Some(offered) = environment(OFFERED_KEY).filter(|file| !file.is_empty()) else { return };
+    let named = |model: &Table| model.get("key_file").and_then(Value::as_str).is_some_and(|file| !file.is_empty());
+    let model = match merged.get_mut("model") {
+        Some(Value::Table(only)) if !named(only) => Some(only),
+        Some(Value::Array(entries)) if !entries.iter().filter_map(Value::as_table).any(named) => {
+            let Some(at) = worker(entries) else { return };
+            entries.get_mut(at).and_then(Value::as_table_mut)
+        }
+        _ => None,
+    };
+    if let Some(model) = model {
+        model.insert("key_file".to_owned(), Value::String(offered));
+    }
+}
+
+/// Sets every key that the environment names, with the type of its default: the file may say `2` where a fraction fits, too. Returns the keys
+/// it set.
 fn apply_environment(
     table: &mut Table,
+    defaults: &Table,
     prefix: &str,
     environment: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Vec<String>, Problem> {
-    let mut set = Vec::new();
+    let (mut set, none) = (Vec::new(), Table::new());
+    let below = |name: &str| defaults.get(name).and_then(Value::as_table).unwrap_or(&none);
     for (name, value) in table.iter_mut() {
         let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
         if let Value::Table(inner) = value {
-            set.extend(apply_environment(inner, &key, environment)?);
+            set.extend(apply_environment(inner, below(name), &key, environment)?);
             continue;
         }
         if let ("model", Value::Array(entries)) = (key.as_str(), &mut *value) {
             let Some(at) = worker(entries) else { continue };
             if let Some(Value::Table(inner)) = entries.get_mut(at) {
-                let keys = apply_environment(inner, "model", environment)?;
+                let keys = apply_environment(inner, below(name), "model", environment)?;
                 set.extend(keys.iter().map(|key| key.replacen("model", &format!("model.{at}"), 1)));
             }
             continue;
         }
         let variable = format!("CAISSON_{}", key.replace('.', "_").to_uppercase());
         let Some(text) = renamed::variable(&variable, environment) else { continue };
-        *value = read_as(value, &text).ok_or_else(|| Problem {
+        let like = defaults.get(name).unwrap_or(&*value);
+        let read = read_as(like, &text).ok_or_else(|| Problem {
             line: None,
             key: key.clone(),
-            what: format!("{variable} holds no {}; change or unset it", value.type_str()),
+            what: format!("{variable} holds no {}; change or unset it", like.type_str()),
         })?;
+        *value = read;
         set.push(key);
     }
     Ok(set)

@@ -40,6 +40,21 @@ fn each_entry_of_a_list_begins_from_the_defaults_and_a_role_that_none_names_is_t
 }
 
 #[test]
+fn an_offered_key_goes_to_the_worker_only_where_the_file_names_none() {
+    let offered = |name: &str| (name == "CAISSON_DEFAULT_MODEL_KEY_FILE").then(|| "/run/key".to_owned());
+    let models = |text: &str| Process::from_layers(Path::new("/x/caisson.toml"), text, &offered).unwrap().models;
+    let key = Some(Path::new("/run/key"));
+    for none in ["", "[model]\nname = \"m\"\nkey_file = \"\"\n", &TWO.replace("key_file = \"big.key\"\n", "")] {
+        assert_eq!(models(none).worker().key_file.as_deref(), key, "{none}");
+    }
+    let own = models("[model]\nkey_file = \"own.key\"\n");
+    assert_eq!(own.worker().key_file.as_deref(), Some(Path::new("/x/own.key")));
+    let two = models(TWO);
+    assert_eq!(two.worker().key_file, None, "another vendor's key is not sent to this server");
+    assert_eq!(two.by_id("big").unwrap().key_file.as_deref(), Some(Path::new("/x/big.key")));
+}
+
+#[test]
 fn an_entry_may_take_no_temperature() {
     let models = load(&format!("{TWO}temperature = false\n")).models;
     assert!(models.worker().temperature && !models.by_id("big").unwrap().temperature);

@@ -1,10 +1,12 @@
-//! Secrets and their files: read only where nobody else may, written with mode 0600, made where they are missing.
+//! Secrets and their files: read only where nobody else may, written with mode 0600, made where they are missing. Tests: `tests.rs`, and
+//! below.
 
 use crate::secret::Secret;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
+use tempfile::NamedTempFile;
 
 impl Secret {
     /// The secret's bytes, for keyed hashes.
@@ -24,7 +26,7 @@ impl Secret {
         let own = found.is_some_and(|found| found.uid() == nix::unistd::geteuid().as_raw());
         let open = if own { 0o077 } else { 0o007 };
         if mode & open != 0 && !path.starts_with("/run/secrets") {
-            return Err(SecretError::Open { path: shown, mode: mode & 0o777 });
+            return Err(SecretError::Open { path: shown, mode: mode & 0o777, right: if own { "600" } else { "o=" } });
         }
         let text = text.trim();
         if text.is_empty() {
@@ -39,7 +41,10 @@ impl Secret {
     /// Reads the file, or makes it with 32 random bytes in hexadecimal and mode 0600.
     pub fn read_or_make(path: &Path) -> Result<Secret, SecretError> {
         if path.exists() {
-            return Secret::read(path);
+            return Secret::read(path).map_err(|why| match why {
+                SecretError::Empty { path } => SecretError::Cut { path },
+                other => other,
+            });
         }
         let mut bytes = [0_u8; 32];
         getrandom::fill(&mut bytes).map_err(|e| SecretError::Unwritable {
@@ -53,13 +58,21 @@ impl Secret {
 
     /// Writes a new file with mode 0600; an existing one is left alone and the call fails.
     pub fn write(&self, path: &Path) -> Result<(), SecretError> {
-        let fail = |source| SecretError::Unwritable { path: path.display().to_string(), source };
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(fail)?;
-        }
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(fail)?;
-        file.write_all(self.bytes()).and_then(|()| file.write_all(b"\n")).and_then(|()| file.sync_all()).map_err(fail)
+        let line = [self.bytes(), b"\n"].concat();
+        put_whole(path, |file| file.write_all(&line))
+            .map_err(|source| SecretError::Unwritable { path: path.display().to_string(), source })
     }
+}
+
+/// Makes a file of mode 0600 whose content is on the disk before it has its name, so that a full disk or a power cut leaves no empty one.
+fn put_whole(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = NamedTempFile::new_in(folder)?;
+    fill(file.as_file_mut())?;
+    file.as_file().sync_all()?;
+    file.persist_noclobber(path).map_err(|error| error.error)?;
+    File::open(folder)?.sync_all()
 }
 
 /// Why a secret could not be had.
@@ -82,16 +95,24 @@ pub enum SecretError {
         source: io::Error,
     },
     /// The file's mode gives rights to its group, or to every user of the machine.
-    #[error("{path}: other users of this machine may read this secret (mode {mode:o}); run: chmod 600 {path}")]
+    #[error("{path}: other users of this machine may read this secret (mode {mode:o}); run: chmod {right} {path}")]
     Open {
         /// The secret's file.
         path: String,
         /// Its permission bits.
         mode: u32,
+        /// The mode for `chmod` that this process can read it with.
+        right: &'static str,
     },
     /// The file holds nothing but white space.
     #[error("{path}: the file is empty; put the secret into it")]
     Empty {
+        /// The secret's file.
+        path: String,
+    },
+    /// A file that this process makes by itself holds nothing but white space.
+    #[error("{path}: the file is empty; put it back from a backup, or remove it if a first start was cut off")]
+    Cut {
         /// The secret's file.
         path: String,
     },
@@ -101,4 +122,31 @@ pub enum SecretError {
         /// The secret's file.
         path: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_that_could_not_be_written_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mark.key");
+        let full = put_whole(&path, |file| file.write_all(b"12").and(Err(io::ErrorKind::StorageFull.into())));
+        assert_eq!(full.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left");
+        let made = Secret::read_or_make(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        let twice = made.write(&path).unwrap_err();
+        let there = |source: &io::Error| source.kind() == io::ErrorKind::AlreadyExists;
+        assert!(matches!(&twice, SecretError::Unwritable { source, .. } if there(source)), "{twice}");
+    }
+
+    #[test]
+    fn nobody_is_told_to_fill_in_a_key_that_the_bot_makes() {
+        let file = NamedTempFile::new().unwrap();
+        let why = Secret::read_or_make(file.path()).unwrap_err();
+        assert!(matches!(why, SecretError::Cut { .. }) && why.to_string().contains("remove it"), "{why}");
+    }
 }

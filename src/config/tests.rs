@@ -42,6 +42,15 @@ fn a_fetch_has_a_limit() {
 }
 
 #[test]
+fn a_limit_that_would_turn_every_hook_away_is_refused() {
+    for key in ["connections_per_address", "bad_signatures_per_minute"] {
+        assert!(load(&format!("[listen]\n{key} = 1\n")).is_ok());
+        let none = refused(&format!("[listen]\n{key} = 0\n"));
+        assert!(none.contains(&format!(":2: listen.{key}: every hook would be turned away")), "{none}");
+    }
+}
+
+#[test]
 fn every_default_is_documented() {
     let mut comment = false;
     for line in DEFAULTS.lines() {
@@ -76,6 +85,20 @@ fn the_file_lies_over_the_defaults_and_the_environment_over_both() {
         bad.unwrap_err().to_string(),
         "/x/c.toml: max_tasks: CAISSON_MAX_TASKS holds no integer; change or unset it"
     );
+}
+
+#[test]
+fn the_environment_may_say_a_fraction_where_the_file_says_a_whole_number() {
+    let environment = |name: &str| match name {
+        "CAISSON_SANDBOX_CPUS" => Some("1.5".to_owned()),
+        "CAISSON_MODEL_PRICE_INPUT" => Some("0.5".to_owned()),
+        "CAISSON_MODEL_VISION" => Some("auto".to_owned()),
+        _ => None,
+    };
+    let text = "[sandbox]\ncpus = 2\n[model]\nprice_input = 3\nvision = true\n";
+    let config = Process::from_layers(Path::new("/x/c.toml"), text, &environment).unwrap();
+    let model = config.models.worker();
+    assert_eq!((config.sandbox.cpus, model.price_input), (1.5, Some(0.5)));
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Changes to `caisson.toml` that keep everything a person wrote in it, and the first file of an installation.
+//! Tests: `tests.rs`, and below.
 
-use std::fs::{self, OpenOptions};
+use nix::fcntl::{Flock, FlockArg};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 use toml_edit::{DocumentMut, Item, Table, Value, value};
 
@@ -76,6 +78,7 @@ pub fn write_fresh(path: &Path, from: &Fresh) -> Result<(), WriteError> {
 /// Takes a repository's entry out. Tables of the operator's own in it stay, the models that she lists and what she lets be merged, with the key; everything else stays as it was written. False when there
 /// is no such entry.
 pub fn take_out_repository(path: &Path, key: &str) -> Result<bool, WriteError> {
+    let _lock = alone(path);
     let mut document = read(path)?;
     let Some(entry) = document.get_mut("repositories") else { return Ok(false) };
     let Some(tables) = entry.as_array_of_tables_mut() else {
@@ -96,6 +99,7 @@ pub fn take_out_repository(path: &Path, key: &str) -> Result<bool, WriteError> {
 
 /// Sets one key, such as `model.name`. The tables on the way are made where they are missing.
 pub fn set(path: &Path, key: &str, new: impl Into<Value>) -> Result<(), WriteError> {
+    let _lock = alone(path);
     let mut document = read(path)?;
     let (tables, last) = key.rsplit_once('.').map_or((Vec::new(), key), |(t, last)| (t.split('.').collect(), last));
     let mut table = document.as_table_mut();
@@ -113,6 +117,7 @@ pub fn set(path: &Path, key: &str, new: impl Into<Value>) -> Result<(), WriteErr
 /// Takes whole tables of another configuration over, in place of those that are there. Relative paths under `paths` go on meaning the
 /// same file. A table that the other one does not have stays as it is.
 pub fn carry_over(from: &Path, to: &Path, tables: &[&str], paths: &[&str]) -> Result<(), WriteError> {
+    let _lock = alone(to);
     let (source, mut document) = (read(from)?, read(to)?);
     let folder = std::path::absolute(from).ok().and_then(|file| file.parent().map(Path::to_owned)).unwrap_or_default();
     for name in tables {
@@ -140,6 +145,7 @@ pub fn carry_over(from: &Path, to: &Path, tables: &[&str], paths: &[&str]) -> Re
 
 /// Offers an image as a toolchain, under a name that may hold any sign.
 pub fn put_toolchain(path: &Path, name: &str, image: &str) -> Result<(), WriteError> {
+    let _lock = alone(path);
     let mut document = read(path)?;
     let mut table = document.as_table_mut();
     for name in ["sandbox", "toolchains"] {
@@ -177,12 +183,75 @@ fn read(path: &Path) -> Result<DocumentMut, WriteError> {
         .map_err(|why: toml_edit::TomlError| WriteError::Toml { path: path.to_owned(), why: why.message().to_owned() })
 }
 
-/// Writes beside the file, then renames: a cut leaves the old one whole.
+/// Lets one change after the other be made to the files of a folder, until it is dropped. Best effort: not every file system locks a folder.
+fn alone(path: &Path) -> Option<Flock<File>> {
+    let target = target_of(path);
+    let folder = File::open(target.parent()?).ok()?;
+    Flock::lock(folder, FlockArg::LockExclusive).ok()
+}
+
+/// The file itself where the path is a link to it, as an absolute path.
+fn target_of(path: &Path) -> PathBuf {
+    fs::canonicalize(path).or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Writes beside the file, then renames: a cut leaves the old one whole. Owner and mode stay; a new file has mode 0600.
 fn replace(path: &Path, text: &str) -> Result<(), WriteError> {
-    let fail = |source| WriteError::Io { path: path.to_owned(), source };
-    let beside = path.with_extension("toml.new");
-    let mut file =
-        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside).map_err(fail)?;
-    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(fail)?;
-    fs::rename(&beside, path).map_err(fail)
+    put_in_place(&target_of(path), text).map_err(|source| WriteError::Io { path: path.to_owned(), source })
+}
+
+fn put_in_place(target: &Path, text: &str) -> io::Result<()> {
+    let folder = target.parent().unwrap_or(Path::new("/"));
+    let mut file = tempfile::Builder::new().prefix(".caisson.toml.").tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    if let Ok(old) = fs::metadata(target) {
+        let new = file.as_file().metadata()?;
+        if (old.uid(), old.gid()) != (new.uid(), new.gid()) {
+            fchown(file.as_file(), Some(old.uid()), Some(old.gid()))?;
+        }
+        file.as_file().set_permissions(old.permissions())?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(target).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+    #[test]
+    fn a_change_keeps_owner_mode_and_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("real.toml"), folder.path().join("caisson.toml"));
+        fs::write(&file, "max_tasks = 2\n").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        // Only root can give a file away.
+        let given = chown(&file, Some(65_534), Some(65_534)).is_ok();
+        symlink("real.toml", &link).unwrap();
+        set(&link, "max_tasks", 3).unwrap();
+        let now = fs::metadata(&file).unwrap();
+        assert_eq!(now.permissions().mode() & 0o777, 0o640);
+        assert!(!given || (now.uid(), now.gid()) == (65_534, 65_534));
+        assert_eq!(fs::read_to_string(&file).unwrap(), "max_tasks = 3\n");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left beside it");
+    }
+
+    #[test]
+    fn changes_at_the_same_time_are_all_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("caisson.toml");
+        fs::write(&file, "").unwrap();
+        let names: Vec<String> = (0..16).map(|at| format!("name{at}")).collect();
+        std::thread::scope(|scope| {
+            for name in &names {
+                let file = &file;
+                scope.spawn(move || put_toolchain(file, name, "image").unwrap());
+            }
+        });
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(names.iter().all(|name| text.contains(&format!("{name} = "))), "{text}");
+    }
 }

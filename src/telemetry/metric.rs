@@ -3,6 +3,7 @@
 use super::log::TelemetryError;
 use metrics::Unit;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use std::time::Duration;
 
 /// Kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,4 +83,12 @@ pub fn recorder() -> Result<PrometheusHandle, TelemetryError> {
         }
     }
     Ok(handle)
+}
+
+/// Counts durations into their buckets, forever; otherwise each stays in memory until somebody reads `/metrics`.
+pub async fn upkeep(handle: PrometheusHandle, every: Duration) {
+    loop {
+        tokio::time::sleep(every).await;
+        handle.run_upkeep();
+    }
 }

@@ -10,4 +10,4 @@ mod metric;
 mod tests;
 
 pub use log::{Format, TelemetryError, start};
-pub use metric::{METRICS, Metric, MetricKind, recorder};
+pub use metric::{METRICS, Metric, MetricKind, recorder, upkeep};

@@ -1,7 +1,9 @@
 use super::log::{Clean, filter, format};
 use super::*;
+use metrics_exporter_prometheus::PrometheusBuilder;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tracing_subscriber::fmt::MakeWriter;
 
 #[derive(Clone, Default)]
@@ -83,4 +85,21 @@ fn every_metric_is_described_and_shown() {
     }
     assert!(text.contains("caisson_effect_seconds_bucket{kind=\"push\",le=\"1\"} 1"), "{text}");
     assert!(recorder().is_err());
+}
+
+#[tokio::test]
+async fn a_duration_is_counted_though_nobody_reads_the_metrics() {
+    let recorder = PrometheusBuilder::new().set_buckets(&[1.0]).unwrap().build_recorder();
+    let handle = recorder.handle();
+    metrics::with_local_recorder(&recorder, || metrics::histogram!("caisson_effect_seconds").record(0.8));
+    let counted = || format!("{handle:?}").contains("Histogram { count: 1,");
+    assert!(!counted(), "{handle:?}");
+    let kept = tokio::spawn(upkeep(handle.clone(), Duration::from_millis(1)));
+    let until_counted = async {
+        while !counted() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), until_counted).await.expect("counted");
+    kept.abort();
 }

@@ -3,8 +3,9 @@
 use super::report::Report;
 use crate::cli::entries::{self, Entries};
 use crate::cli::store::location;
-use crate::config::Process;
+use crate::config::{Process, Secret, SecretError};
 use crate::disk::free_bytes;
+use crate::egress;
 use crate::store::{Store, StoreError};
 use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -29,6 +30,11 @@ pub(super) fn configuration(report: &mut Report, file: &Path) -> Option<Process>
     match Process::load(file) {
         Ok(config) => {
             report.good("configuration", format!("{}, installation {}", file.display(), config.installation));
+            // Presets are read from this machine's own tools, so not when the file is loaded.
+            if let Err(error) = egress::policy(&config.egress) {
+                let hint = "mend the entry: with it `caisson serve` neither starts with a router nor reloads";
+                report.fault("configuration", error.to_string(), hint);
+            }
             Some(config)
         }
         Err(error) => {
@@ -50,18 +56,18 @@ pub(super) fn state(report: &mut Report, config: &Process) {
     if !directory.exists() {
         report.note("state", format!("{} is not there yet; the first `caisson serve` makes it", directory.display()));
     } else {
-        closed(report, "state", directory, ("700", "`caisson serve` makes it"));
+        closed(report, directory);
     }
     let forge = &config.forge;
     for path in [&forge.token_file, &forge.sync_token_file].into_iter().flatten() {
-        closed(report, "secrets", path, ("600", TOKEN));
+        secret(report, path, TOKEN);
     }
     let keys = config.models.all().iter().map(|model| &model.key_file);
     for path in std::iter::once(&config.store.password_file).chain(keys).flatten() {
-        closed(report, "secrets", path, ("600", YOURS));
+        secret(report, path, YOURS);
     }
     for path in config.in_file().flat_map(|entry| &entry.secret_files) {
-        closed(report, "secrets", path, ("600", HOOK));
+        secret(report, path, HOOK);
     }
     space(report, directory);
 }
@@ -103,29 +109,36 @@ pub(super) async fn store(report: &mut Report, config: &Process) -> Entries {
     entries
 }
 
-/// Checks that only its owner, this process's user, has access to a file or directory: the mode it should have, and what to do if it is lost.
-fn closed(report: &mut Report, part: &str, path: &Path, (right, lost): (&str, &str)) {
+/// Checks a secret by reading it as the bot does; `lost` brings one back that is not there.
+fn secret(report: &mut Report, path: &Path, lost: &str) {
+    let shown = path.display();
+    let Err(error) = Secret::read(path) else { return report.good("secrets", format!("{shown}, in order")) };
+    let hint = match &error {
+        SecretError::Open { right, .. } => format!("chmod {right} {shown}"),
+        SecretError::Unreadable { source, .. } if source.kind() != ErrorKind::NotFound => {
+            "run doctor as the bot's user".to_owned()
+        }
+        _ => lost.to_owned(),
+    };
+    report.fault("secrets", error.to_string(), hint);
+}
+
+/// Checks that only its owner, this process's user, has access to the state directory.
+fn closed(report: &mut Report, path: &Path) {
     let shown = path.display();
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
-        Err(error) => {
-            let hint = if error.kind() == ErrorKind::NotFound { lost } else { "run doctor as the bot's user" };
-            return report.fault(part, format!("{shown}: {error}"), hint);
-        }
+        Err(error) => return report.fault("state", format!("{shown}: {error}"), "run doctor as the bot's user"),
     };
     let mode = found.permissions().mode() & 0o777;
     let me = nix::unistd::geteuid().as_raw();
-    // Mounted into a container, whose runtime sets the mode.
-    let mounted = path.starts_with("/run/secrets");
-    if mounted {
-        report.good(part, format!("{shown}, mounted"));
-    } else if mode & 0o077 != 0 {
-        report.fault(part, format!("{shown} has mode {mode:o}: others may read it"), format!("chmod {right} {shown}"));
+    if mode & 0o077 != 0 {
+        report.fault("state", format!("{shown} has mode {mode:o}: others may read it"), format!("chmod 700 {shown}"));
     } else if found.uid() != me {
         let hint = format!("chown {me} {shown}, or run doctor as the bot's user");
-        report.fault(part, format!("{shown} belongs to user {}", found.uid()), hint);
+        report.fault("state", format!("{shown} belongs to user {}", found.uid()), hint);
     } else {
-        report.good(part, format!("{shown}, mode {mode:o}"));
+        report.good("state", format!("{shown}, mode {mode:o}"));
     }
 }
 
@@ -166,15 +179,34 @@ mod tests {
     fn a_secret_others_may_read_is_a_fault_with_its_cure() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("token");
-        std::fs::write(&path, "x").unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
-        let mut report = Report::default();
-        closed(&mut report, "secrets", &path, ("600", TOKEN));
-        assert!(report.findings[0].hint.starts_with("chmod 600 "));
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-        let mut report = Report::default();
-        closed(&mut report, "secrets", &path, ("600", TOKEN));
-        assert_eq!(report.faults(), 0);
+        let looked = |text: &str, mode: u32| {
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            let mut report = Report::default();
+            secret(&mut report, &path, TOKEN);
+            report
+        };
+        assert!(looked("x", 0o640).findings[0].hint.starts_with("chmod 600 "));
+        assert_eq!(looked("x", 0o600).faults(), 0);
+        assert_eq!(looked("", 0o600).findings[0].hint, TOKEN, "the bot refuses it");
+        // Only root can give a file away.
+        if std::os::unix::fs::chown(&path, Some(65_534), None).is_ok() {
+            assert_eq!(looked("x", 0o640).faults(), 0, "the bot takes what others gave to its group");
+            assert!(looked("x", 0o644).findings[0].hint.starts_with("chmod o= "));
+        }
+    }
+
+    #[test]
+    fn a_state_directory_that_others_may_read_is_a_fault_with_its_cure() {
+        let dir = tempfile::tempdir().unwrap();
+        let looked = |mode: u32| {
+            std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(mode)).unwrap();
+            let mut report = Report::default();
+            closed(&mut report, dir.path());
+            report
+        };
+        assert!(looked(0o750).findings[0].hint.starts_with("chmod 700 "));
+        assert_eq!(looked(0o700).faults(), 0);
     }
 
     #[test]
@@ -202,5 +234,16 @@ mod tests {
         let mut report = Report::default();
         assert!(configuration(&mut report, &path).is_none());
         assert!(report.findings[0].found.contains(":3"), "{:?}", report.findings);
+    }
+
+    #[test]
+    fn a_preset_that_the_bot_cannot_start_with_is_a_fault() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("caisson.toml");
+        std::fs::write(&path, "[egress]\nallow = [\"preset:crago\"]\n").unwrap();
+        let mut report = Report::default();
+        assert!(configuration(&mut report, &path).is_some());
+        let fault = report.findings.iter().find(|finding| finding.found.contains("no preset `crago`"));
+        assert!(fault.is_some() && report.faults() == 1, "{:?}", report.findings);
     }
 }
