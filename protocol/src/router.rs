@@ -115,7 +115,7 @@ pub enum FromRouter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The rules allowed it and no later check refused it, even if either side broke it off.
+    /// The rules allowed it and no later check refused it, even if either side broke it off or the subnet was closed.
     Allowed,
     /// Refused by a rule, a cap or a check of the traffic, or cut off later because it was no longer allowed or reached its byte cap.
     Denied,

@@ -107,6 +107,17 @@ pub struct Denied {
     pub reason: &'static str,
 }
 
+/// Why an open connection must end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum CutReason {
+    /// Its subnet was closed since, and perhaps opened again. This says nothing about the host.
+    #[error("the subnet was closed")]
+    SubnetClosed,
+    /// The present policy and grant do not allow it.
+    #[error("no longer allowed")]
+    TakenBack,
+}
+
 /// The time now in Unix milliseconds; 0 if the clock stands before 1970.
 #[must_use]
 pub fn now_ms() -> i64 {
@@ -186,13 +197,17 @@ impl AccessControl {
     }
 
     /// Whether an open connection is still allowed by the present policy.
-    #[must_use]
-    pub fn still(&self, ticket: &Ticket) -> bool {
+    ///
+    /// # Errors
+    /// [`CutReason`]: it must end.
+    pub fn still(&self, ticket: &Ticket) -> Result<(), CutReason> {
         let state = self.state();
-        state.subnets.get(&ticket.subnet).is_some_and(|subnet| {
-            let verdict = state.policy.judge(&subnet.rules, &ticket.name, ticket.port);
-            subnet.epoch == ticket.epoch && matches!(verdict, Decision::Allow(_))
-        })
+        let same = state.subnets.get(&ticket.subnet).filter(|subnet| subnet.epoch == ticket.epoch);
+        let subnet = same.ok_or(CutReason::SubnetClosed)?;
+        match state.policy.judge(&subnet.rules, &ticket.name, ticket.port) {
+            Decision::Allow(_) => Ok(()),
+            Decision::Deny { .. } => Err(CutReason::TakenBack),
+        }
     }
 
     /// Changes whenever an open connection may have become forbidden.

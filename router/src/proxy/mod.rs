@@ -23,7 +23,7 @@ use protocol::router::Verdict;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-use crate::access::{AccessControl, Denied, Ticket, blank};
+use crate::access::{AccessControl, CutReason, Denied, Ticket, blank};
 use crate::dns::resolve::Resolver;
 use crate::ring::Event;
 use crate::shares::Shares;
@@ -133,11 +133,11 @@ async fn connection(access: &AccessControl, resolver: &Resolver, client: TcpStre
         loop {
             tokio::select! {
                 end = &mut run => break end,
-                _ = changes.changed() => {
-                    if !access.still(&ticket) {
-                        break End::Cut("no longer allowed".to_owned());
-                    }
-                }
+                _ = changes.changed() => match access.still(&ticket) {
+                    Ok(()) => {}
+                    Err(why @ CutReason::SubnetClosed) => break End::Broken(why.to_string()),
+                    Err(why @ CutReason::TakenBack) => break End::Cut(why.to_string()),
+                },
             }
         }
     };

@@ -36,9 +36,9 @@ pub enum End {
         answer_as: DenialProtocol,
         reason: String,
     },
-    /// The permission ended while it was open.
+    /// The permission was taken back or used up while it was open.
     Cut(String),
-    /// One side broke the connection off.
+    /// One side broke the connection off, or its subnet was closed.
     Broken(String),
 }
 

@@ -204,17 +204,34 @@ async fn a_hello_and_other_protocols_reach_the_server_unchanged() {
     assert_eq!(got, String::from_utf8_lossy(&bytes));
 }
 
-#[tokio::test]
-async fn what_is_taken_back_between_admission_and_the_first_look_is_cut() {
+/// What the log says of a connection that was admitted before this change and is still silent.
+async fn cut_by(change: impl FnOnce(&AccessControl)) -> (Verdict, String) {
     let access = access(443, false);
     let ticket = ticket(&access, 443);
-    access.grant(0, vec![]).unwrap();
+    change(&access);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let silent = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let resolver = Resolver::new("127.0.0.1:1".parse().unwrap());
     let before = access.last_entry();
     connection(&access, &resolver, listener.accept().await.unwrap().0, ticket).await;
     let entry = access.entry_after(before).expect("its line in the log");
-    assert_eq!((entry.verdict, entry.reason.as_str()), (Verdict::Denied, "no longer allowed"));
     drop(silent);
+    (entry.verdict, entry.reason)
+}
+
+#[tokio::test]
+async fn what_is_taken_back_between_admission_and_the_first_look_is_cut() {
+    let cut = cut_by(|access| access.grant(0, vec![]).unwrap()).await;
+    assert_eq!(cut, (Verdict::Denied, "no longer allowed".to_owned()));
+}
+
+#[tokio::test]
+async fn what_was_open_when_its_subnet_was_closed_is_no_refusal() {
+    let closed = (Verdict::Allowed, "the subnet was closed".to_owned());
+    assert_eq!(cut_by(|access| drop(access.close(0))).await, closed);
+    let reopened = |access: &AccessControl| {
+        drop(access.close(0));
+        access.grant(0, vec![]).unwrap();
+    };
+    assert_eq!(cut_by(reopened).await, closed, "another allocation of the subnet says nothing about this one");
 }

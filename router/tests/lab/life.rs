@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 use caisson_router::dns::wire;
-use protocol::router::{FromRouter, Policy, ToRouter, VERSION};
+use protocol::router::{FromRouter, Policy, ToRouter, VERSION, Verdict};
 
 use crate::Lab;
 use crate::internet::{BULK, ECHO, WEB};
@@ -73,10 +73,8 @@ fn a_closed_subnet_is_dead_and_nothing_of_it_is_lent_again() {
     assert!(lab.sandbox(0).say(old, ECHO, b"x").refused());
     assert!(lab.sandbox(0).say(old, WEB, GET).text().starts_with("HTTP/1.1 403"));
     assert_eq!(lab.net.arrived(), before);
-    assert!(
-        lab.router.log().iter().any(|entry| entry.port == ECHO && entry.up > 0),
-        "the cut connection is in the log"
-    );
+    let cut = lab.router.logged("the cut connection", |entry| entry.port == ECHO && entry.up > 0);
+    assert_eq!((cut.verdict, cut.reason.as_str()), (Verdict::Allowed, "the subnet was closed"));
 }
 
 #[test]
