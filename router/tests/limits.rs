@@ -182,6 +182,12 @@ fn fields_about_this_connection_end_here() {
     let request = web(&format!("GET / HTTP/1.1\r\nHost: a.test\r\n{fields}\r\n")).unwrap();
     let head = String::from_utf8(request.head).unwrap();
     assert_eq!(head, "GET / HTTP/1.1\r\nHost: a.test\r\nX: y\r\nConnection: close\r\n\r\n");
+    // As Java's client offers HTTP/2 by itself: the server sees none of it, so it can't accept.
+    let offers = "Connection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAEAAEAAAAIAAAAB\r\nUpgrade: h2c\r\n";
+    let request = web(&format!("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3\r\n{offers}\r\n")).unwrap();
+    let head = String::from_utf8(request.head).unwrap();
+    assert_eq!(head, "POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3\r\nConnection: close\r\n\r\n");
+    assert_eq!((request.body, request.upgrade), (Body::Length(3), false));
     let sent = |fields: &str| {
         let request = web(&format!("POST / HTTP/1.1\r\nHost: a.test\r\n{fields}\r\n")).unwrap();
         String::from_utf8(request.head).unwrap()

@@ -102,7 +102,7 @@ pub fn judge(head: &[u8], name: &str, port: u16) -> Result<Request, Refusal> {
         (None, _) => return forbidden("the request names no Host", None),
     }
     let body = fields.body(line.minor)?;
-    let upgrade = fields.wants_websocket()?;
+    let upgrade = fields.wants_websocket();
     if upgrade && (body != Body::Length(0) || line.minor == 0) {
         return bad("an upgrade with a body");
     }
@@ -231,8 +231,7 @@ impl<'a> Fields<'a> {
             "upgrade" if self.upgrade.is_some() => return bad("two Upgrade headers"),
             "upgrade" => self.upgrade = Some(text().to_ascii_lowercase()),
             // Hop-by-hop fields, about the connection that ends here.
-            "keep-alive" | "proxy-connection" | "te" => {}
-            "http2-settings" => return forbidden("HTTP/2 without TLS is not allowed", None),
+            "keep-alive" | "proxy-connection" | "te" | "http2-settings" => {}
             _ => self.kept.push(line),
         }
         Ok(())
@@ -247,15 +246,10 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn wants_websocket(&self) -> Result<bool, Refusal> {
+    /// Any other upgrade, such as the one to HTTP/2 that Java's client offers, is dropped, as any server may do.
+    fn wants_websocket(&self) -> bool {
         let asked = self.connection.split(',').any(|token| token.trim() == "upgrade");
-        match self.upgrade.as_deref() {
-            None => Ok(false),
-            Some("websocket") if asked => Ok(true),
-            Some(other) if other.contains("h2c") => forbidden("HTTP/2 without TLS is not allowed", None),
-            // A malformed upgrade request is dropped, as any server may do.
-            Some(_) => Ok(false),
-        }
+        asked && self.upgrade.as_deref() == Some("websocket")
     }
 
     fn rewrite(&self, method: &str, target: &str, minor: u8, name: &str, port: u16, upgrade: bool) -> Vec<u8> {

@@ -105,6 +105,10 @@ fn http_is_held_to_its_host() {
     assert!(fine.text().ends_with("hello"), "{fine:?}");
     let other_port = sandbox.call("good.test", 8080, &get("good.test:8080"));
     assert!(other_port.text().ends_with("hello"), "{other_port:?}");
+    let offer = b"GET / HTTP/1.1\r\nHost: good.test\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n";
+    let offered = sandbox.call("good.test", WEB, offer);
+    assert!(offered.text().ends_with("hello"), "an offer of HTTP/2 is passed over: {offered:?}");
+    assert!(lab.internet.hits(GOOD, WEB).iter().all(|hit| !hit.contains("h2c")), "and not passed on");
     let hits = lab.internet.connections();
     let cases = [
         ("GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n", 80, "403"),
@@ -121,7 +125,6 @@ fn http_is_held_to_its_host() {
         ),
         ("CONNECT evil.test:443 HTTP/1.1\r\nHost: good.test\r\n\r\n", 80, "403"),
         ("CONNECT good.test:8080 HTTP/1.1\r\nHost: good.test:8080\r\n\r\n", 8080, "403"),
-        ("GET / HTTP/1.1\r\nHost: good.test\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n", 80, "403"),
         ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 80, "403"),
         ("GET / HTTP/1.1\nHost: good.test\n", 80, "400"),
     ];
