@@ -22,6 +22,8 @@ use crate::dns::resolve::{ResolveError, Resolver};
 pub const HEAD_TIME: Duration = Duration::from_secs(10);
 /// On a port of no known protocol: how long the client may be silent before the server is connected to, in case it speaks first.
 const SERVER_FIRST: Duration = Duration::from_millis(250);
+/// Line ends in front of the first words on such a port; what begins with more is refused as HTTP.
+const MAX_BLANK: usize = 1024;
 const CONNECT: Duration = Duration::from_secs(5);
 const TRIES: usize = 3;
 
@@ -237,11 +239,14 @@ enum ClientProtocol {
 fn detect(first: &[u8]) -> ClientProtocol {
     const METHODS: [&str; 10] =
         ["GET ", "HEAD ", "POST ", "PUT ", "PATCH ", "DELETE ", "OPTIONS ", "CONNECT ", "TRACE ", "PRI "];
+    // A server may skip empty lines in front of a request; the parser of HTTP refuses them.
+    let blank = first.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+    let words = &first[blank..];
     if first.first() == Some(&22) {
         ClientProtocol::Tls
-    } else if METHODS.iter().any(|method| first.starts_with(method.as_bytes())) {
+    } else if blank > MAX_BLANK || METHODS.iter().any(|method| words.starts_with(method.as_bytes())) {
         ClientProtocol::Http
-    } else if METHODS.iter().any(|method| method.as_bytes().starts_with(first)) {
+    } else if METHODS.iter().any(|method| method.as_bytes().starts_with(words)) {
         ClientProtocol::Unclear
     } else {
         ClientProtocol::Other
@@ -259,5 +264,17 @@ mod tests {
         assert_eq!(detect(b"P"), ClientProtocol::Unclear);
         assert_eq!(detect(b"SSH-2.0-x"), ClientProtocol::Other);
         assert_eq!(detect(b"GETX"), ClientProtocol::Other);
+    }
+
+    #[test]
+    fn empty_lines_in_front_hide_no_request() {
+        for blank in ["\r\n", "\n", "\r", "\r\n\r\n\n"] {
+            let after = |words: &str| detect(format!("{blank}{words}").as_bytes());
+            assert_eq!(after("GET / HT"), ClientProtocol::Http, "{blank:?}");
+            assert_eq!((after(""), after("GE")), (ClientProtocol::Unclear, ClientProtocol::Unclear), "{blank:?}");
+            assert_eq!(after("SSH-2.0-x"), ClientProtocol::Other, "{blank:?}");
+        }
+        assert_eq!(detect(&[b'\n'; MAX_BLANK]), ClientProtocol::Unclear);
+        assert_eq!(detect(&[b'\n'; MAX_BLANK + 1]), ClientProtocol::Http, "and refused, instead of stored on and on");
     }
 }

@@ -121,6 +121,18 @@ async fn every_method_is_recognised_on_any_port() {
     }
 }
 
+#[tokio::test]
+async fn an_empty_line_in_front_carries_no_request_past_the_look_at_its_host() {
+    let request = &b"GET / HTTP/1.1\r\nHost: b.test:8080\r\n\r\n"[..];
+    for blank in [&b"\r\n"[..], b"\n", b"\r\n\r\n", &[b'\n'; 2000]] {
+        let whole = [blank, request].concat();
+        for parts in [&[&whole[..]][..], &[blank, request]] {
+            let (reason, _, heard) = refused(8080, true, parts).await;
+            assert!(heard.starts_with(b"HTTP/1.1 400 "), "{reason}: {}", String::from_utf8_lossy(&heard));
+        }
+    }
+}
+
 /// A name server that gives every name the address 127.0.0.1.
 async fn name_server() -> Resolver {
     let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
