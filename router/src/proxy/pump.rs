@@ -85,6 +85,19 @@ impl Meter {
     fn idle(&self) -> bool {
         u128::from(self.ms() - self.active.load(Ordering::Relaxed).min(self.ms())) >= IDLE.as_millis()
     }
+
+    /// Waits until there was no byte in either direction for so long, counted from now.
+    pub async fn idle_for(&self, limit: Duration) {
+        let began = self.ms();
+        loop {
+            let since = self.active.load(Ordering::Relaxed).max(began);
+            let left = limit.saturating_sub(Duration::from_millis(self.ms().saturating_sub(since)));
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(left).await;
+        }
+    }
 }
 
 /// Sends all of `bytes`.

@@ -25,6 +25,7 @@ const SERVER_FIRST: Duration = Duration::from_millis(250);
 /// Line ends in front of the first words on such a port; what begins with more is refused as HTTP.
 const MAX_BLANK: usize = 1024;
 const CONNECT: Duration = Duration::from_secs(5);
+const AFTER_END: Duration = Duration::from_secs(60);
 const TRIES: usize = 3;
 
 #[derive(Debug)]
@@ -54,6 +55,8 @@ pub struct Session<'a> {
     /// The name inside TLS or the Host header, if one was seen.
     pub sni: Option<String>,
     pub ip: Option<Ipv4Addr>,
+    /// How long a connection of plain HTTP may be idle once the client ended its side.
+    pub after_end: Duration,
 }
 
 type Step<T> = Result<T, End>;
@@ -78,7 +81,7 @@ impl<'a> Session<'a> {
         client: TcpStream,
     ) -> Session<'a> {
         let meter = Meter::new(ticket.usage.clone(), ticket.caps);
-        Session { access, resolver, ticket, client, upstream: None, meter, sni: None, ip: None }
+        Session { access, resolver, ticket, client, upstream: None, meter, sni: None, ip: None, after_end: AFTER_END }
     }
 
     pub async fn run(&mut self) -> End {

@@ -194,6 +194,41 @@ async fn of_several_requests_only_the_first_reaches_the_server() {
 }
 
 #[tokio::test]
+async fn a_client_that_is_gone_ends_its_plain_request_and_one_that_still_reads_gets_the_answer() {
+    let patience = Duration::from_secs(30);
+    for (gone, after_end) in [(true, Some(Duration::ZERO)), (false, None)] {
+        let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = server.local_addr().unwrap().port();
+        let (access, resolver) = (access(port, true), name_server().await);
+        let ticket = ticket(&access, port);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let mut session = Session::new(&access, &resolver, &ticket, listener.accept().await.unwrap().0);
+        session.after_end = after_end.unwrap_or(session.after_end);
+        client.write_all(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n").await.unwrap();
+        client.shutdown().await.unwrap();
+        let serves = async {
+            let (mut stream, _) = server.accept().await.unwrap();
+            if !gone {
+                stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nhere").await.unwrap();
+                stream.shutdown().await.unwrap();
+            }
+            stream
+        };
+        let (end, _stream) = timeout(patience, async { tokio::join!(session.run(), serves) }).await.expect("an end");
+        match (gone, end) {
+            (true, End::Broken(reason)) => assert_eq!(reason, "idle for too long"),
+            (false, End::Done) => {
+                let mut heard = String::new();
+                timeout(patience, client.read_to_string(&mut heard)).await.expect("an answer").unwrap();
+                assert!(heard.ends_with("here"), "{heard}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
 async fn data_behind_an_upgrade_passes_once_the_server_agreed() {
     let request = b"GET / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nframe";
     let switched = b"HTTP/1.1 101 Switching Protocols\r\n\r\n";

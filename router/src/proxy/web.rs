@@ -60,8 +60,12 @@ impl Session<'_> {
     async fn exchange(&self, upstream: &TcpStream, request: &Request, rest: Vec<u8>) -> Result<(), End> {
         let up = async {
             self.body(upstream, request.body, rest).await?;
-            self.discard().await?;
-            // The client finished or is no longer read; the answer decides when the connection ends.
+            if self.discard().await? {
+                // A client that only ended its side may still wait for the answer, one that is gone looks the same.
+                self.meter.idle_for(self.after_end).await;
+                return Err(io::Error::from(io::ErrorKind::TimedOut));
+            }
+            // The client is no longer read; the answer decides when the connection ends.
             std::future::pending::<io::Result<()>>().await
         };
         let down = pump(upstream, &self.client, Direction::Down, &self.meter);
@@ -111,17 +115,17 @@ impl Session<'_> {
         }
     }
 
-    /// Reads and drops what follows the request, so that it is never sent on and a closed client is noticed.
-    async fn discard(&self) -> io::Result<()> {
+    /// Reads and drops what follows the request, so that it is never sent on. Whether the client ended its side.
+    async fn discard(&self) -> io::Result<bool> {
         let mut behind = 0;
         while behind < BEHIND {
             let bytes = receive(&self.client, 4 << 10, &self.meter).await?;
             if bytes.is_empty() {
-                return Ok(());
+                return Ok(true);
             }
             behind += bytes.len();
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Sends nothing until the server switched protocols; if it does not, only its answer passes.
