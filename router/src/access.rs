@@ -369,7 +369,8 @@ impl State {
             return Err(Denied { rule: Some(rule.clone()), ..deny("too many new names under a wildcard") });
         }
         let cap = usize::try_from(policy.caps.names).unwrap_or(usize::MAX);
-        self.names.assign(subnet, name, cap).ok_or(deny("too many names"))
+        let full = || Denied { rule: Some(rule.clone()), ..deny("too many names") };
+        self.names.assign(subnet, name, cap).ok_or_else(full)
     }
 
     fn admit(&mut self, subnet: u32, address: Ipv4Addr, port: u16) -> Result<Ticket, Denied> {

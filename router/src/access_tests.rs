@@ -67,6 +67,14 @@ fn connections_names_wildcards_and_bytes_are_capped() {
 }
 
 #[test]
+fn a_name_beyond_the_cap_is_logged_with_the_rule_that_allows_it() {
+    let access = access(Caps { names: 1, ..Caps::default() }, &["a.test", "b.test"]);
+    assert!(address(&access, 1, "a.test").is_some() && address(&access, 1, "b.test").is_none());
+    let entry = access.entry_after(0).expect("its line in the log");
+    assert_eq!((entry.rule.as_deref(), entry.reason.as_str()), (Some("b.test"), "too many names"));
+}
+
+#[test]
 fn a_refusal_cuts_what_stood_open_and_names_no_address() {
     let access = access(Caps::default(), &["*.a.test", "b.test"]);
     let ticket = access.admit(1, address(&access, 1, "x.a.test").unwrap(), 443).unwrap();
