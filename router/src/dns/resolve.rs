@@ -31,7 +31,7 @@ const QUESTIONS: usize = 384;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
     /// The name server answered NXDOMAIN, or has no IPv4 address for the name.
-    #[error("the name does not exist")]
+    #[error("the name does not exist, or has no IPv4 address")]
     NotFound,
     /// The name has this address, which must not be connected to.
     #[error("the name server gave {0}, which is not a public address")]

@@ -133,15 +133,15 @@ async fn an_empty_line_in_front_carries_no_request_past_the_look_at_its_host() {
     }
 }
 
-/// A name server that gives every name the address 127.0.0.1.
-async fn name_server() -> Resolver {
+/// A name server that gives every name this address, or none.
+async fn name_server(address: Option<Ipv4Addr>) -> Resolver {
     let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let at = socket.local_addr().unwrap();
     tokio::spawn(async move {
         let mut buffer = [0; 2048];
         while let Ok((len, from)) = socket.recv_from(&mut buffer).await {
             let Ok(query) = wire::parse_query(&buffer[..len]) else { continue };
-            let answer = wire::answer(&query, wire::NOERROR, Some(Ipv4Addr::LOCALHOST), 60);
+            let answer = wire::answer(&query, wire::NOERROR, address, 60);
             socket.send_to(&answer, from).await.unwrap();
         }
     });
@@ -164,11 +164,19 @@ async fn passed(parts: &[&[u8]], last: &'static [u8], answer: &'static [u8]) -> 
         got
     });
     let patience = Duration::from_secs(30);
-    let resolver = name_server().await;
+    let resolver = name_server(Some(Ipv4Addr::LOCALHOST)).await;
     let (_, heard) = timeout(patience, talk(&access(port, true), &resolver, port, parts)).await.expect("an end");
     let got = timeout(patience, serving).await.expect("an end").unwrap();
     let got = String::from_utf8_lossy(&got).replace(&format!(":{port}"), ":PORT");
     (got, String::from_utf8_lossy(&heard).into_owned())
+}
+
+#[tokio::test]
+async fn a_name_without_an_ipv4_address_is_not_said_to_be_none() {
+    let request = b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
+    let (entry, _) = talk(&access(80, true), &name_server(None).await, 80, &[request]).await;
+    assert_eq!(entry.verdict, Verdict::Failed);
+    assert_eq!(entry.reason, "the name does not exist, or has no IPv4 address");
 }
 
 #[tokio::test]
@@ -199,7 +207,7 @@ async fn a_client_that_is_gone_ends_its_plain_request_and_one_that_still_reads_g
     for (gone, after_end) in [(true, Some(Duration::ZERO)), (false, None)] {
         let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = server.local_addr().unwrap().port();
-        let (access, resolver) = (access(port, true), name_server().await);
+        let (access, resolver) = (access(port, true), name_server(Some(Ipv4Addr::LOCALHOST)).await);
         let ticket = ticket(&access, port);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
