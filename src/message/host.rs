@@ -20,7 +20,7 @@ pub fn allowed(login: &str, host: &str, repo: bool, about: &About<'_>) -> String
 /// A grant was taken back; posted once the router's rules say so.
 pub fn denied(login: &str, host: &str) -> String {
     format!(
-        "{} took back {}: nobody reaches it by such a grant any more, and open connections to it were cut. The next review names it.",
+        "{} took back {}: nobody reaches it by such a grant any more, and open connections to it were cut, unless another rule allows them. The next review names it.",
         code(login),
         rule_shown(host)
     )
@@ -63,7 +63,7 @@ pub fn taken_back(login: &str, host: &str, grants: &[String]) -> String {
     }
     let grants = grants.iter().map(|grant| rule_shown(grant)).collect::<Vec<_>>().join(", ");
     format!(
-        "{} took back {grants} for this repository: no task reaches it by such a grant any more, and open connections to it were cut. {elsewhere}.",
+        "{} took back {grants} for this repository: no task reaches it by such a grant any more, and open connections to it were cut, unless another rule allows them. {elsewhere}.",
         code(login)
     )
 }
