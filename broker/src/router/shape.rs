@@ -162,6 +162,9 @@ fn sysctls(ipv6: bool) -> HashMap<String, String> {
         // Stalled transfers hold this memory, which no cgroup accounts for.
         ("net.ipv4.tcp_rmem", "4096 131072 1048576"),
         ("net.ipv4.tcp_wmem", "4096 65536 524288"),
+        // A connection that ended keeps its local port for a minute. Fewer than there are ports, so that no sandbox that connects again and
+        // again leaves its neighbours none to the same server.
+        ("net.ipv4.tcp_max_tw_buckets", "16384"),
     ];
     let mut all: HashMap<String, String> = fixed.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
     if ipv6 {
@@ -254,6 +257,15 @@ mod tests {
         assert_eq!(hash(making.router("h", "b").unwrap()), hash(making.router("h", "b").unwrap()));
         assert_ne!(hash(making.router("h", "b").unwrap()), hash(making.router("h", "c").unwrap()));
         assert_eq!(hash(making.holder().unwrap()), hash(making.holder().unwrap()));
+    }
+
+    #[test]
+    fn ended_connections_keep_fewer_ports_than_there_are() {
+        let (names, layout) = (Names::new("one").unwrap(), Layout::parse("10.90.0.0/24").unwrap());
+        let sysctls = making(&names, &layout).holder().unwrap().host_config.unwrap().sysctls.unwrap();
+        // Linux's own range for local ports, and as many connections as the router has at once.
+        let (ports, open) = (60_999 - 32_768, 4096);
+        assert!(sysctls["net.ipv4.tcp_max_tw_buckets"].parse::<u32>().unwrap() + open < ports);
     }
 
     #[test]

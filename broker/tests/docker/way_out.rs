@@ -143,6 +143,7 @@ async fn holder_firewall_and_router_have_what_they_need_and_nothing_else() {
         assert_eq!(read("ipv4/ip_forward"), "0");
         assert_eq!(read("ipv4/conf/all/rp_filter"), "1");
         assert_eq!(read("ipv4/icmp_ratelimit"), "0");
+        assert_eq!(read("ipv4/tcp_max_tw_buckets"), "16384");
         assert_eq!(
             read("ipv6/conf/all/disable_ipv6").trim_start_matches("cat:"),
             read("ipv6/conf/default/disable_ipv6")

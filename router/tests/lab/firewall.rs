@@ -65,6 +65,19 @@ fn a_firewall_can_be_raised_again_and_claims_what_appears() {
 }
 
 #[test]
+fn ended_connections_keep_fewer_ports_than_there_are() {
+    let Some(lab) = Lab::open(&["good.test"]) else { return };
+    let setting = |name: &str| {
+        let path = format!("/proc/sys/net/ipv4/{name}");
+        let text = lab.net.within("r", || std::fs::read_to_string(path)).unwrap();
+        text.split_whitespace().map(|word| word.parse().unwrap()).collect::<Vec<u32>>()
+    };
+    let (kept, ports) = (setting("tcp_max_tw_buckets"), setting("ip_local_port_range"));
+    // The router has as many connections at once.
+    assert!(kept[0] + 4096 < ports[1] - ports[0], "{kept:?} of {ports:?}");
+}
+
+#[test]
 fn as_the_proxys_user_only_public_addresses_are_reached() {
     let Some(lab) = Lab::open(&["good.test"]) else { return };
     let reach = |mut command: Command, address: &str, port: u16| {
