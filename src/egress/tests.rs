@@ -254,44 +254,6 @@ fn an_operators_words_are_read_all_or_not_at_all() {
     }
 }
 
-#[test]
-fn presets_come_from_the_tools_own_configuration() {
-    let folder = tempfile::tempdir().unwrap();
-    let write = |path: &str, text: &str| {
-        let path = folder.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    };
-    write(
-        "home/.cargo/config.toml",
-        "[source.near]\n# registry = \"https://old.test/\"\nregistry = \"sparse+https://Crates.near.test/i/\"\n",
-    );
-    write(
-        "home/.npmrc",
-        "registry=https://npm.near.test:8443/\n@team:registry=https://team.near.test\n//npm.near.test/:_authToken=s3cret\n",
-    );
-    write(
-        "etc/apt/sources.list",
-        "deb [signed-by=/k.gpg] http://deb.near.test/debian stable main\n#deb http://no.test x\n",
-    );
-    write("etc/apt/sources.list.d/more.sources", "Types: deb\nURIs: https://more.near.test/debian\nSuites: stable\n");
-    write("etc/pip.conf", "[global]\nindex-url = https://10.0.0.5/simple\n");
-    let home = folder.path().join("home");
-    let variable = |name: &str| (name == "GOPROXY").then(|| "https://go.near.test|direct".to_owned());
-    let machine = presets::Machine { root: folder.path(), home: &home, variable: &variable };
-    let read = |name: &str| -> std::result::Result<Vec<String>, String> {
-        Ok(presets::rules(name, &machine)?.iter().map(ToString::to_string).collect())
-    };
-    assert_eq!(read("cargo").unwrap(), ["crates.near.test:443"]);
-    assert_eq!(read("npm").unwrap(), ["npm.near.test:8443", "team.near.test:443"]);
-    assert_eq!(read("go").unwrap(), ["go.near.test:443"]);
-    assert_eq!(read("debian").unwrap(), ["deb.near.test:80", "more.near.test:443"]);
-    assert!(read("pypi").unwrap_err().contains("is an address"));
-    assert!(read("maven").unwrap_err().contains("there are cargo, pypi"));
-    std::fs::remove_file(home.join(".npmrc")).unwrap();
-    assert!(read("npm").unwrap_err().contains("no host is configured"));
-}
-
 /// Uses the router's own access control and orders without its network.
 #[tokio::test]
 async fn the_real_access_control_obeys() {

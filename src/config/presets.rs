@@ -1,7 +1,7 @@
 //! Presets: rules derived from the configuration of the operator's own tools, such as `preset:cargo` or `preset:pypi`.
 //!
 //! This code names no registry's host: a preset is a list of files, keys and variables to read, mirrors included. A tool without
-//! configuration is an error. Must not run the tools. Tests: `tests.rs`.
+//! configuration is an error. Must not run the tools. Tests: at the end of this file.
 
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ const PRESETS: [Preset; 5] = [
 ];
 
 /// The machine whose tools are read: two directories and its environment.
-pub struct Machine<'a> {
+pub(super) struct Machine<'a> {
     pub root: &'a Path,
     pub home: &'a Path,
     pub variable: &'a dyn Fn(&str) -> Option<String>,
@@ -57,7 +57,7 @@ pub struct Machine<'a> {
 ///
 /// # Errors
 /// When there is no such preset, its tool is configured for no host, or a host can't be a rule.
-pub fn rules(name: &str, machine: &Machine<'_>) -> Result<Vec<Rule>, String> {
+pub(super) fn rules(name: &str, machine: &Machine<'_>) -> Result<Vec<Rule>, String> {
     let Some(preset) = PRESETS.iter().find(|preset| preset.name == name) else {
         let known = PRESETS.map(|preset| preset.name).join(", ");
         return Err(format!("there is no preset `{name}`; there are {known}"));
@@ -109,4 +109,50 @@ fn addresses(value: &str) -> Vec<Url> {
     let words = value.split(|c: char| c.is_whitespace() || matches!(c, ',' | '|' | '"' | '\'' | '='));
     let urls = words.filter_map(|word| Url::parse(word.trim_start_matches("sparse+")).ok());
     urls.filter(|url| matches!(url.scheme(), "http" | "https")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_come_from_the_tools_own_configuration() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write(
+            "home/.cargo/config.toml",
+            "[source.near]\n# registry = \"https://old.test/\"\nregistry = \"sparse+https://Crates.near.test/i/\"\n",
+        );
+        write(
+            "home/.npmrc",
+            "registry=https://npm.near.test:8443/\n@team:registry=https://team.near.test\n//npm.near.test/:_authToken=s3cret\n",
+        );
+        write(
+            "etc/apt/sources.list",
+            "deb [signed-by=/k.gpg] http://deb.near.test/debian stable main\n#deb http://no.test x\n",
+        );
+        write(
+            "etc/apt/sources.list.d/more.sources",
+            "Types: deb\nURIs: https://more.near.test/debian\nSuites: stable\n",
+        );
+        write("etc/pip.conf", "[global]\nindex-url = https://10.0.0.5/simple\n");
+        let home = folder.path().join("home");
+        let variable = |name: &str| (name == "GOPROXY").then(|| "https://go.near.test|direct".to_owned());
+        let machine = Machine { root: folder.path(), home: &home, variable: &variable };
+        let read = |name: &str| -> Result<Vec<String>, String> {
+            Ok(rules(name, &machine)?.iter().map(ToString::to_string).collect())
+        };
+        assert_eq!(read("cargo").unwrap(), ["crates.near.test:443"]);
+        assert_eq!(read("npm").unwrap(), ["npm.near.test:8443", "team.near.test:443"]);
+        assert_eq!(read("go").unwrap(), ["go.near.test:443"]);
+        assert_eq!(read("debian").unwrap(), ["deb.near.test:80", "more.near.test:443"]);
+        assert!(read("pypi").unwrap_err().contains("is an address"));
+        assert!(read("maven").unwrap_err().contains("there are cargo, pypi"));
+        std::fs::remove_file(home.join(".npmrc")).unwrap();
+        assert!(read("npm").unwrap_err().contains("no host is configured"));
+    }
 }
