@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Egress {
-    /// Names that every sandbox may reach: `host`, `host:port`, `*.suffix` or `preset:name`; empty = none.
+    /// Names that every sandbox may reach but one that reads a person's pull request: `host`, `host:port`, `*.suffix` or `preset:name`;
+    /// empty = none.
     pub allow: Vec<String>,
     /// Names that no sandbox may reach, whoever allows them; written as in `allow`.
     pub deny: Vec<String>,

@@ -12,7 +12,8 @@ use crate::config::process::Egress;
 pub struct BadPolicy(pub Vec<String>);
 
 /// Reads `egress.rule` (each with its reason), `egress.allow`, `egress.deny` (rules, or `preset:cargo` and the like) and
-/// `egress.private_ranges` (networks that no allowed name may resolve to, besides private and special ones).
+/// `egress.private_ranges` (networks that no allowed name may resolve to, besides private and special ones). It allows nothing: what the
+/// operator allows is granted to single subnets, because not every sandbox may reach it.
 ///
 /// # Errors
 /// [`BadPolicy`] with all errors at once.
@@ -21,7 +22,6 @@ pub fn policy(from: &Egress) -> Result<Policy, BadPolicy> {
     let caps = from.rules.iter().filter_map(|table| table.cap(&table.rule().ok()?, from.caps));
     let mut policy = Policy {
         deny: from.denied(),
-        allow: from.allowed(),
         caps: from.caps,
         host_caps: caps.collect(),
         refuse_ech: from.refuse_ech,

@@ -235,10 +235,11 @@ fn an_operators_words_are_read_all_or_not_at_all() {
     let good = "allow = [\"a.test\", \"*.b.test:22\"]\ndeny = [\"c.test\"]\ncaps.connections = 9\n\
         [[rule]]\nhost = \"A.test:443\"\nreason = \"our mirror\"\nup = 5\n\
         [[rule]]\nhost = \"*.leak.test\"\nreason = \"takes anything\"\ndeny = true\n";
-    let good = policy(&operator(good)).unwrap();
+    let operators = operator(good);
+    let good = policy(&operators).unwrap();
     let told = |rules: &[Rule]| rules.iter().map(|r| format!("{r}: {}", r.reason)).collect::<Vec<_>>().join(", ");
     assert_eq!(
-        told(&good.allow),
+        told(&operators.allowed()),
         "a.test:443: our mirror, a.test: allowed by the operator, *.b.test:22: allowed by the operator"
     );
     assert_eq!(told(&good.deny), "*.leak.test: takes anything, c.test: ");
@@ -252,6 +253,33 @@ fn an_operators_words_are_read_all_or_not_at_all() {
     for field in ["rule: ", "allow: ", "deny: ", "private_ranges: "] {
         assert!(bad.contains(field), "{bad}");
     }
+}
+
+#[test]
+fn a_subnet_reaches_what_the_operator_allows_only_where_it_was_granted() {
+    use router::access::{AccessControl, NameVerdict};
+    let tables = "allow = [\"a.test\", \"*.b.test\"]\ndeny = [\"bad.b.test\"]\ncaps = {}\n\
+        [[rule]]\nhost = \"c.test\"\nreason = \"our mirror\"\nup = 5\n";
+    let operators = operator(tables);
+    let access = AccessControl::new("10.90.0.0/24".parse().unwrap(), 4, vec![], vec![]);
+    access.set_policy(1, policy(&operators).unwrap()).unwrap();
+    let address = |subnet, name: &str| match access.look_up(subnet, name) {
+        NameVerdict::Address(address) => Some(address),
+        NameVerdict::Denied => None,
+    };
+    // As the sandbox of a task that reads a pull request, with a refusal of its repository and with none.
+    access.grant(1, vec![rule("d.test").refusing()]).unwrap();
+    access.grant(2, Vec::new()).unwrap();
+    access.grant(3, operators.allowed()).unwrap();
+    for name in ["a.test", "x.b.test", "c.test"] {
+        assert!(address(1, name).is_none() && address(2, name).is_none(), "{name}");
+        let ticket = access.admit(3, address(3, name).unwrap(), 443).unwrap();
+        assert_eq!(ticket.caps.0, if name == "c.test" { 5 } else { 256 << 20 }, "{name}");
+    }
+    assert!(address(3, "bad.b.test").is_none());
+    let ticket = access.admit(3, address(3, "a.test").unwrap(), 443).unwrap();
+    access.grant(3, Vec::new()).unwrap();
+    assert!(!access.still(&ticket), "an open connection ends with the grant");
 }
 
 /// Uses the router's own access control and orders without its network.
