@@ -169,7 +169,7 @@ pub struct LogEntry {
 pub struct Policy {
     /// The operator's refusals, judged before all other rules; a rule without a port refuses every port.
     pub deny: Vec<Rule>,
-    /// The operator's rules for every open subnet.
+    /// Rules for every open subnet. The bot sends none: what the operator allows is in the grants of those subnets that may reach it.
     pub allow: Vec<Rule>,
     /// Networks that are refused after resolving, besides [`SPECIAL`] and those the router was started with.
     pub private: Vec<Net>,

@@ -31,7 +31,7 @@ impl Config {
             return Ok(());
         }
         let config = Process::load(file)?;
-        // Presets are read from this machine's own tools, so not when the file is loaded.
+        // A preset without hosts on this machine refuses no file that is loaded.
         egress::policy(&config.egress).with_context(|| format!("{} cannot be used", file.display()))?;
         printer.good(&format!("{} can be used", file.display()));
         printer.fields(&summary(&config));

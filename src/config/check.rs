@@ -218,7 +218,7 @@ impl ProblemList {
     fn network(&mut self, config: &Process) {
         for (key, rules) in [("egress.allow", &config.egress.allow), ("egress.deny", &config.egress.deny)] {
             for rule in rules {
-                // Presets are resolved, and refused if that fails, when the policy is made.
+                // Presets are read later, and refused when the policy is made.
                 if rule.starts_with(protocol::router::PRESET) {
                     continue;
                 }

@@ -1,5 +1,6 @@
 //! Loads the layers — defaults, file, environment — with errors that name file, line and key.
 
+use super::presets::Machine;
 use super::prices::Files;
 use super::problem::Problem;
 use super::process::{Model, Process, Repository};
@@ -128,7 +129,8 @@ impl fmt::Display for ConfigError {
 }
 
 impl Process {
-    /// Loads defaults, the file and the process's environment, and checks the whole.
+    /// Loads defaults, the file and the process's environment, and checks the whole. A preset without hosts refuses nothing here, only the
+    /// router's policy.
     pub fn load(file: &Path) -> Result<Process, ConfigError> {
         let text = std::fs::read_to_string(file).map_err(|why| ConfigError {
             file: file.to_owned(),
@@ -138,7 +140,11 @@ impl Process {
                 what: format!("can't be read: {why}; run `caisson setup` to make one, or name it with --config"),
             }],
         })?;
-        Process::from_layers(file, &text, &|name| std::env::var(name).ok())
+        let environment = |name: &str| std::env::var(name).ok();
+        let mut process = Process::from_layers(file, &text, &environment)?;
+        let home = environment("HOME").unwrap_or_else(|| "/root".to_owned());
+        process.egress.read_presets(&Machine { root: Path::new("/"), home: Path::new(&home), variable: &environment });
+        Ok(process)
     }
 
     /// Reloads the file, for a process that continues with the same state directory.
@@ -161,8 +167,8 @@ impl Process {
         }
     }
 
-    /// As [`Process::load`], from given text and environment. Pure except for the working directory, the file that `prices.file` names,
-    /// and whether the folder `advisories.dir` is there.
+    /// As [`Process::load`], from given text and environment, with no preset read. Pure except for the working directory, the file that
+    /// `prices.file` names, and whether the folder `advisories.dir` is there.
     pub fn from_layers(
         file: &Path,
         text: &str,

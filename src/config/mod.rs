@@ -27,6 +27,7 @@ mod model;
 mod origin;
 mod own_egress;
 mod own_tests;
+mod presets;
 mod prices;
 mod problem;
 mod renamed;

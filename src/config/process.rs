@@ -2,20 +2,19 @@
 
 pub use super::artifacts::Artifacts;
 pub use super::ci::Ci;
+pub use super::egress::Egress;
 use super::fields::{address, database, path};
 pub use super::limits::{Advisories, GitLimits, Keep, Tests};
 pub use super::model::{Commands, Model, ModelKind, ModelStyle, Models, PromptLength, Role};
 pub use super::origin::{Origin, Origins};
 pub use super::own_egress::OwnEgress;
 pub use super::own_tests::OwnTests;
-use super::rule::OperatorRule;
 use super::shared::Shared;
 pub use super::slots::{Checkpoint, OwnSlots, Slots, Start};
 pub use super::upstream::{Upstream, UpstreamHost, UpstreamIssues};
 pub use super::who::Who;
 use domain::Merging;
 use protocol::broker::ContainerLimits;
-use protocol::router::Caps;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -246,27 +245,6 @@ pub struct Router {
     pub pool: String,
     /// Resolver for allowed names, as an address with or without a port; empty = the machine's own.
     pub upstream: String,
-}
-
-/// `[egress]`: what sandboxes may reach.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Egress {
-    /// Names that every sandbox may reach: `host`, `host:port`, `*.suffix` or `preset:name`; empty = none.
-    pub allow: Vec<String>,
-    /// Names that no sandbox may reach, whoever allows them; written as in `allow`.
-    pub deny: Vec<String>,
-    /// `[[egress.rule]]`: rules with reasons.
-    #[serde(default, rename = "rule")]
-    pub rules: Vec<OperatorRule>,
-    /// Networks, such as `10.1.0.0/16`, that no allowed name may resolve to, besides private and special ones.
-    pub private_ranges: Vec<String>,
-    /// Whether a TLS hello with an Encrypted Client Hello (ECH), which may hide another name, is refused.
-    pub refuse_ech: bool,
-    /// Upload to one host since the last checkpoint above which the review names the host, in KiB.
-    pub upload_note_kib: u64,
-    /// `[egress.caps]`: limits of each sandbox's connections, names and bytes.
-    pub caps: Caps,
 }
 
 /// `[budget]`, or one repository's over it: what a task may use, and how much more it may be granted.

@@ -126,7 +126,7 @@ impl Process {
         self.tables_of(key).map_or_else(Cow::default, |own| Cow::Borrowed(&own.tests))
     }
 
-    /// Rules of the operator's that allow hosts to this repository's sandboxes, without presets: those of all repositories, then its own.
+    /// Rules of the operator's that allow hosts to this repository's sandboxes: those of all repositories, presets included, then its own.
     pub fn allowed_of(&self, key: &str) -> Vec<Rule> {
         let mut rules = self.egress.allowed();
         rules.extend(self.tables_of(key).into_iter().flat_map(|own| own.egress.allowed()));

@@ -1,6 +1,6 @@
 //! The operator's rules of egress as data: which host, why, and examples that are checked when the file is loaded.
 //!
-//! Must not fill presets (that is `egress`'s) and must not judge a connection. Tests: `tests.rs`.
+//! Must not read presets (`presets.rs`) and must not judge a connection. Tests: `tests.rs`.
 
 use protocol::router::{Caps, HostCap, PRESET, Rule};
 use serde::Deserialize;

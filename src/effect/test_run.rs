@@ -119,7 +119,8 @@ impl TestRuns {
         Ok(ran?)
     }
 
-    /// What the operator grants to a run, without what is denied. Nothing on a fork's head, which people push who may not write here.
+    /// What the operator grants to a run: what every task may reach, then the repository's hosts of test runs, without what is denied.
+    /// Nothing where there are none of the latter, nor on a fork's head, which people push who may not write here.
     fn granted(&self, row: &TestRunRow, policy: &Policy<'_>) -> Vec<Rule> {
         if row.run.is_of_fork() || !policy.operators.networked() {
             return Vec::new();
@@ -127,27 +128,16 @@ impl TestRuns {
         let tests = self.repositories.config.tests_of(&row.repository);
         let open = tests.hosts.iter().filter_map(|host| Rule::parse(host).ok());
         let open = open.filter(|rule| !policy.operators.denies(rule));
-        let mut rules: Vec<Rule> = open.map(|rule| rule.because("granted by the operator to test runs")).collect();
+        let own: Vec<Rule> = open.map(|rule| rule.because("granted by the operator to test runs")).collect();
         // Without any the run has no network.
-        if !rules.is_empty() {
-            rules.extend(policy.operators.refusals.iter().cloned());
+        if own.is_empty() {
+            return own;
         }
+        let mut rules = self.repositories.config.egress.allowed();
+        rules.retain(|rule| !policy.operators.denies(rule));
+        rules.extend(own);
+        rules.extend(policy.operators.refusals.iter().cloned());
         rules
-    }
-
-    /// All that a run with these rules can reach, in words; nothing without any.
-    fn reached(&self, policy: &Policy<'_>, egress: &[Rule]) -> Vec<String> {
-        if egress.is_empty() {
-            return Vec::new();
-        }
-        let shown = |word: String| Rule::parse(&word).map_or(word, |rule| rule.to_string());
-        let is_open = |word: &String| !Rule::parse(word).is_ok_and(|rule| policy.operators.denies(&rule));
-        let every = self.repositories.config.egress.allowed_words().into_iter().filter(is_open).map(shown);
-        let own = egress.iter().filter(|rule| !rule.is_refusal()).map(Rule::to_string);
-        let mut all: Vec<String> = own.chain(every).collect();
-        all.sort_unstable();
-        all.dedup();
-        all
     }
 
     /// Posts the answer once, and returns its address; if an `earlier` try may have posted it, it is searched for first.
@@ -272,7 +262,7 @@ impl TestRuns {
             tests_may_move: false,
         };
         let egress = self.granted(row, &policy);
-        let hosts = self.reached(&policy, &egress);
+        let hosts = reached(&egress);
         Ok(RunInputs { spec, kept: kept?, fork, egress, hosts })
     }
 
@@ -361,6 +351,14 @@ async fn composed(before: Option<Vec<u8>>, after: Option<Vec<u8>>) -> Result<Com
     };
     let composing = tokio::task::spawn_blocking(compose).await;
     composing.map_err(|error| Trouble::later(format!("a file could not be parted: {error}")))
+}
+
+/// All that a run with these rules can reach, in words.
+fn reached(egress: &[Rule]) -> Vec<String> {
+    let mut all: Vec<String> = egress.iter().filter(|rule| !rule.is_refusal()).map(Rule::to_string).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// Removes secrets before the result is stored.

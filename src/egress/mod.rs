@@ -8,7 +8,6 @@
 mod line;
 mod link;
 mod policy;
-mod presets;
 
 #[cfg(test)]
 mod tests;

@@ -235,10 +235,11 @@ fn an_operators_words_are_read_all_or_not_at_all() {
     let good = "allow = [\"a.test\", \"*.b.test:22\"]\ndeny = [\"c.test\"]\ncaps.connections = 9\n\
         [[rule]]\nhost = \"A.test:443\"\nreason = \"our mirror\"\nup = 5\n\
         [[rule]]\nhost = \"*.leak.test\"\nreason = \"takes anything\"\ndeny = true\n";
-    let good = policy(&operator(good)).unwrap();
+    let operators = operator(good);
+    let good = policy(&operators).unwrap();
     let told = |rules: &[Rule]| rules.iter().map(|r| format!("{r}: {}", r.reason)).collect::<Vec<_>>().join(", ");
     assert_eq!(
-        told(&good.allow),
+        told(&operators.allowed()),
         "a.test:443: our mirror, a.test: allowed by the operator, *.b.test:22: allowed by the operator"
     );
     assert_eq!(told(&good.deny), "*.leak.test: takes anything, c.test: ");
@@ -255,41 +256,30 @@ fn an_operators_words_are_read_all_or_not_at_all() {
 }
 
 #[test]
-fn presets_come_from_the_tools_own_configuration() {
-    let folder = tempfile::tempdir().unwrap();
-    let write = |path: &str, text: &str| {
-        let path = folder.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
+fn a_subnet_reaches_what_the_operator_allows_only_where_it_was_granted() {
+    use router::access::{AccessControl, NameVerdict};
+    let tables = "allow = [\"a.test\", \"*.b.test\"]\ndeny = [\"bad.b.test\"]\ncaps = {}\n\
+        [[rule]]\nhost = \"c.test\"\nreason = \"our mirror\"\nup = 5\n";
+    let operators = operator(tables);
+    let access = AccessControl::new("10.90.0.0/24".parse().unwrap(), 4, vec![], vec![]);
+    access.set_policy(1, policy(&operators).unwrap()).unwrap();
+    let address = |subnet, name: &str| match access.look_up(subnet, name) {
+        NameVerdict::Address(address) => Some(address),
+        NameVerdict::Denied => None,
     };
-    write(
-        "home/.cargo/config.toml",
-        "[source.near]\n# registry = \"https://old.test/\"\nregistry = \"sparse+https://Crates.near.test/i/\"\n",
-    );
-    write(
-        "home/.npmrc",
-        "registry=https://npm.near.test:8443/\n@team:registry=https://team.near.test\n//npm.near.test/:_authToken=s3cret\n",
-    );
-    write(
-        "etc/apt/sources.list",
-        "deb [signed-by=/k.gpg] http://deb.near.test/debian stable main\n#deb http://no.test x\n",
-    );
-    write("etc/apt/sources.list.d/more.sources", "Types: deb\nURIs: https://more.near.test/debian\nSuites: stable\n");
-    write("etc/pip.conf", "[global]\nindex-url = https://10.0.0.5/simple\n");
-    let home = folder.path().join("home");
-    let variable = |name: &str| (name == "GOPROXY").then(|| "https://go.near.test|direct".to_owned());
-    let machine = presets::Machine { root: folder.path(), home: &home, variable: &variable };
-    let read = |name: &str| -> std::result::Result<Vec<String>, String> {
-        Ok(presets::rules(name, &machine)?.iter().map(ToString::to_string).collect())
-    };
-    assert_eq!(read("cargo").unwrap(), ["crates.near.test:443"]);
-    assert_eq!(read("npm").unwrap(), ["npm.near.test:8443", "team.near.test:443"]);
-    assert_eq!(read("go").unwrap(), ["go.near.test:443"]);
-    assert_eq!(read("debian").unwrap(), ["deb.near.test:80", "more.near.test:443"]);
-    assert!(read("pypi").unwrap_err().contains("is an address"));
-    assert!(read("maven").unwrap_err().contains("there are cargo, pypi"));
-    std::fs::remove_file(home.join(".npmrc")).unwrap();
-    assert!(read("npm").unwrap_err().contains("no host is configured"));
+    // As the sandbox of a task that reads a pull request, with a refusal of its repository and with none.
+    access.grant(1, vec![rule("d.test").refusing()]).unwrap();
+    access.grant(2, Vec::new()).unwrap();
+    access.grant(3, operators.allowed()).unwrap();
+    for name in ["a.test", "x.b.test", "c.test"] {
+        assert!(address(1, name).is_none() && address(2, name).is_none(), "{name}");
+        let ticket = access.admit(3, address(3, name).unwrap(), 443).unwrap();
+        assert_eq!(ticket.caps.0, if name == "c.test" { 5 } else { 256 << 20 }, "{name}");
+    }
+    assert!(address(3, "bad.b.test").is_none());
+    let ticket = access.admit(3, address(3, "a.test").unwrap(), 443).unwrap();
+    access.grant(3, Vec::new()).unwrap();
+    assert!(!access.still(&ticket), "an open connection ends with the grant");
 }
 
 /// Uses the router's own access control and orders without its network.

@@ -3,9 +3,10 @@
 use std::process::Command;
 use std::sync::Arc;
 
+use protocol::router::{Policy, Rule};
 use serde_json::{Value, json};
 
-use crate::lab::{Change, IMAGE, Lab, Weak, lenient, mismatches, run, run_alone, runner};
+use crate::lab::{Change, IMAGE, Lab, ROUTER, Weak, lenient, mismatches, run, run_alone, runner};
 
 /// A name, the change, and the numbers of all checks that must report it.
 type Weakness = (&'static str, Change, &'static [u8]);
@@ -314,8 +315,12 @@ async fn a_way_out_that_is_too_wide_is_caught() {
         let shut = "[egress]\ndeny = [\"*.caisson-barrier.invalid\"]\n";
         let (report, seen) = mismatches(&lab.networked(lab.broker.clone(), shut).await).await;
         assert!(seen.contains(&15) && seen.contains(&17), "nothing is let pass: {:#?}", report.mismatches());
-        let wide = "[egress]\nallow = [\"*.caisson-barrier.invalid\"]\n";
-        let (report, seen) = mismatches(&lab.networked(lab.broker.clone(), wide).await).await;
+        let wide = lab.networked(lab.broker.clone(), "").await;
+        let allow = vec![Rule::parse("*.caisson-barrier.invalid").expect("a rule")];
+        let private = wide.broker.host(ROUTER).await.expect("told").own().collect();
+        let policy = Policy { allow, private, ..Policy::default() };
+        wide.router.as_ref().expect("a router").egress.set_policy(policy).await.expect("in force");
+        let (report, seen) = mismatches(&wide).await;
         assert_eq!(seen, [13, 16, 32], "a rule for every name: {:#?}", report.mismatches());
     })
     .await;

@@ -6,6 +6,7 @@ use caisson::forge::{Gitea, NewPull, RepoRef, ReviewState};
 use caisson::secret::Secret;
 use caisson::task::Boundary;
 use domain::{Effect, Event, FilePosition, Task, TaskId, TaskKind};
+use protocol::router::Decision;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
@@ -307,6 +308,8 @@ async fn a_forks_head_is_read_and_chooses_nothing_of_how_it_is_read() {
     let told = world.doors.as_ref().expect("a network").told.lock().expect("whole").clone();
     assert!(told.iter().any(|word| word.starts_with("open ")), "{told:?}");
     assert!(told.iter().filter(|word| word.starts_with("open ")).all(|word| word.ends_with(' ')), "no host: {told:?}");
+    let policy = caisson::egress::policy(&world.config.egress).expect("a policy");
+    assert!(matches!(policy.judge(&[], "granted.example", 443), Decision::Deny { .. }), "nor by the policy");
     let rules = world.log().await.into_iter().find_map(|event| match event {
         Event::Prepared { rules, difference, .. } => Some((rules, difference.expect("a difference"))),
         _ => None,

@@ -30,7 +30,7 @@ async fn a_run_reaches_what_the_operator_grants_and_its_answer_names_it() {
     assert!(said.contains("It could reach, as the operator grants: `mirror.test:443`, `registry.test:443`."), "{said}");
     let (opened, closed) = told(&world);
     assert_eq!(opened.len(), 2, "once on the branch, once on the base: {opened:?}");
-    assert!(opened.iter().all(|it| it.ends_with(" registry.test:443")) && closed, "{opened:?}");
+    assert!(opened.iter().all(|it| it.ends_with(" mirror.test:443,registry.test:443")) && closed, "{opened:?}");
     until_answered(&world).await;
     world.nothing_left().await;
 }

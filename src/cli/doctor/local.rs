@@ -30,7 +30,7 @@ pub(super) fn configuration(report: &mut Report, file: &Path) -> Option<Process>
     match Process::load(file) {
         Ok(config) => {
             report.good("configuration", format!("{}, installation {}", file.display(), config.installation));
-            // Presets are read from this machine's own tools, so not when the file is loaded.
+            // A preset without hosts on this machine refuses no file that is loaded.
             if let Err(error) = egress::policy(&config.egress) {
                 let hint = "mend the entry: with it `caisson serve` neither starts with a router nor reloads";
                 report.fault("configuration", error.to_string(), hint);
