@@ -138,7 +138,8 @@ mod tests {
         tokio::spawn(async move { answering.serve(listener).await });
         let access = Arc::new(AccessControl::new("10.90.0.0/24".parse().unwrap(), 4, vec![], vec![]));
         let dial: Option<Arc<dyn Dial>> = Some(Arc::new(Orders(access.clone())));
-        let egress = Egress::new(Settings { policy: Policy::default(), dial, on_entry: None, resume: None });
+        let (policy, on_entry, on_life, resume) = (Policy::default(), None, None, None);
+        let egress = Egress::new(Settings { policy, dial, on_entry, on_life, resume });
         let (image, subnets) = ("router:1".to_owned(), 4);
         let spec = RouterSpec { image, subnets, pool: None, upstream: None, private: Vec::new() };
         let broker = Arc::new(SocketBroker::new(&socket));

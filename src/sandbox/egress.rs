@@ -63,6 +63,17 @@ impl SandboxEgress {
         self.core.subnets.holders(boot, lines, ts)
     }
 
+    /// The tasks of which a life of the router may have had more to report when it ended: those of the subnets `cut`, or, where these are
+    /// not known, all whose sandbox was not stopped. Another life answered at `at` (Unix milliseconds).
+    pub fn held_at_end(&self, boot: &str, cut: Option<&BTreeSet<u32>>, at: i64) -> BTreeSet<i64> {
+        if let Some(cut) = cut {
+            return self.core.subnets.last_holders(boot, cut, at);
+        }
+        let records = self.core.records.all().into_iter();
+        let left = records.filter(|record| record.subnet.is_some() && !record.stopped);
+        left.map(|record| record.task).collect()
+    }
+
     /// Waits until the router was replaced while subnets were open; gives its life and the tasks affected.
     pub async fn router_replaced(&self) -> (String, Vec<i64>) {
         let (boot, subnets) = self.core.subnets.replaced().await;

@@ -116,6 +116,11 @@ impl Subnets {
         self.allocations.holders(boot, lines, ts, &closed)
     }
 
+    /// The tasks that had these subnets when a life of the router ended; another one answered at `at` (Unix milliseconds).
+    pub fn last_holders(&self, boot: &str, subnets: &BTreeSet<u32>, at: i64) -> BTreeSet<i64> {
+        subnets.iter().filter_map(|subnet| self.allocations.holder_at(boot, *subnet, u64::MAX, at)).collect()
+    }
+
     /// Waits until the router was replaced while subnets were open; gives its life and those subnets.
     pub async fn replaced(&self) -> (String, Vec<u32>) {
         match &self.control {
