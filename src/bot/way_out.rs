@@ -236,6 +236,7 @@ pub async fn way_out(config: &Process, broker: &Arc<dyn Broker>) -> Result<(Arc<
 /// Stores each entry with the task that had its subnet when it was written, and with each task how many were lost.
 pub async fn keep_log(inbox: &mut LogInbox, store: &Store, egress: &SandboxEgress) {
     let mut batch = Vec::new();
+    egress.log_stored(inbox.read.clone().unwrap_or_default());
     while inbox.items.recv_many(&mut batch, BATCH).await > 0 {
         let (new, read) = inbox.sort(std::mem::take(&mut batch), egress);
         if inbox.kept.len() > REMEMBERED {
@@ -249,6 +250,7 @@ pub async fn keep_log(inbox: &mut LogInbox, store: &Store, egress: &SandboxEgres
             }
         }
         inbox.read = read;
+        egress.log_stored(inbox.read.clone().unwrap_or_default());
         let note = serde_json::to_vec(&inbox.read).map_err(std::io::Error::other);
         if let Err(error) = note.and_then(|note| std::fs::write(&inbox.place, note)) {
             tracing::warn!(%error, "where the router's log was read to could not be noted");

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::time::Duration;
 
 use protocol::router::{LogEntry, Rule};
 
@@ -72,6 +73,17 @@ impl SandboxEgress {
         let records = self.core.records.all().into_iter();
         let left = records.filter(|record| record.subnet.is_some() && !record.stopped);
         left.map(|record| record.task).collect()
+    }
+
+    /// Notes that the router's log is stored up to this entry: its life, and the entry's number.
+    pub fn log_stored(&self, read: (String, u64)) {
+        self.core.subnets.log_stored(read);
+    }
+
+    /// Waits until every line that was received of the router's log is stored; of a closed subnet these are all. False if that took longer
+    /// than `patience`.
+    pub async fn log_is_stored(&self, patience: Duration) -> bool {
+        self.core.subnets.log_is_stored(patience).await
     }
 
     /// Waits until the router was replaced while subnets were open; gives its life and the tasks affected.
