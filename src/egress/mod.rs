@@ -59,8 +59,10 @@ pub enum EgressError {
 /// A result of the router's client.
 pub type Result<T> = std::result::Result<T, EgressError>;
 
-/// Time between attempts to reach a router.
+/// Time between attempts to reach a router; each that fails doubles it.
 const AGAIN: Duration = Duration::from_millis(250);
+/// The longest such time.
+const SELDOM: Duration = Duration::from_secs(30);
 
 /// What a client of the router is created from.
 pub struct Settings {
@@ -283,19 +285,52 @@ impl Egress {
     }
 }
 
+/// Attempts to reach a router that failed since it was last connected.
+#[derive(Default)]
+struct Failures {
+    count: u32,
+    /// Why the last one failed.
+    reason: String,
+}
+
+impl Failures {
+    /// Adds one; whether its reason is another than the last one's.
+    fn add(&mut self, reason: String) -> bool {
+        self.count = self.count.saturating_add(1);
+        let new = self.reason != reason;
+        self.reason = reason;
+        new
+    }
+
+    /// Time until the next attempt.
+    fn pause(&self) -> Duration {
+        AGAIN.saturating_mul(1 << self.count.min(7)).min(SELDOM)
+    }
+}
+
 /// Keeps the client connected to a router.
 async fn keep(egress: Weak<Egress>, journal: Arc<Journal>) {
+    let mut failures = Failures::default();
     loop {
         // Also wakes up regularly, because this task must end when the client is dropped.
-        let _ = tokio::time::timeout(AGAIN, journal.lost.notified()).await;
+        if failures.count == 0 {
+            let _ = tokio::time::timeout(AGAIN, journal.lost.notified()).await;
+        } else {
+            tokio::time::sleep(failures.pause()).await;
+        }
         let Some(egress) = egress.upgrade() else { return };
         let work = async {
             let mut desired = egress.desired.lock().await;
-            if let Err(error) = egress.link(&mut desired).await {
-                tracing::debug!(%error, "router");
-            }
+            egress.link(&mut desired).await.err().map(|error| error.to_string())
         };
         // A panic is logged and counted; the next round connects again.
-        let _ = crate::supervise::caught("the router's link", work).await;
+        match crate::supervise::caught("the router's link", work).await {
+            Ok(None) => failures = Failures::default(),
+            Ok(Some(reason)) | Err(reason) => {
+                if failures.add(reason) {
+                    tracing::warn!(reason = failures.reason, "no sandbox reaches anything; the router is tried again");
+                }
+            }
+        }
     }
 }

@@ -175,6 +175,17 @@ async fn a_restarted_router_is_brought_to_the_same_state_without_being_asked() {
     assert_eq!(cut, [1], "who had a way out is named; who had none is not");
 }
 
+#[test]
+fn a_router_that_stays_away_is_tried_ever_more_seldom_and_each_new_reason_is_said_once() {
+    let mut failures = Failures::default();
+    let reasons = ["no image", "no image", "no rules", "no rules", "no rules", "no rules", "no rules", "no rules"];
+    let tried = reasons.map(|reason| (failures.add(reason.to_owned()), failures.pause().as_millis()));
+    assert_eq!(tried.map(|(new, _)| new), [true, false, true, false, false, false, false, false]);
+    assert_eq!(tried.map(|(_, pause)| pause), [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
+    assert_eq!(Failures { count: u32::MAX, ..failures }.pause(), SELDOM);
+    assert_eq!(Failures::default().pause(), AGAIN);
+}
+
 #[tokio::test]
 async fn a_router_that_stays_away_opens_nothing() {
     let fake = Fake::new();
