@@ -52,6 +52,7 @@ async fn lines(broker: SocketBroker, installation: String, other: &str) -> Vec<L
         policy: Policy::default(),
         dial: Some(link.clone()),
         on_entry: None,
+        on_life: None,
         resume: None,
     });
     egress.attach(first).await.expect("introduced");

@@ -36,6 +36,10 @@ pub struct Network {
     /// Port that `listen` listens on, TCP and UDP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
+    /// Name server of the machine that a router made now would ask, with its port; only in a broker's answer, and none where the machine
+    /// names no usable one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<String>,
 }
 
 impl Network {

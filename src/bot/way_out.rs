@@ -3,7 +3,7 @@
 use crate::barrier;
 use crate::bot::log_sums::TaskLines;
 use crate::config::Process;
-use crate::egress::{Dial, Duplex, Egress, Line, OnEntry, Settings, began, policy};
+use crate::egress::{Dial, Duplex, Egress, Line, OnEntry, OnLife, Settings, began, policy};
 use crate::sandbox::SandboxEgress;
 use crate::sandbox::broker::Broker;
 use crate::store::Store;
@@ -12,15 +12,16 @@ use async_trait::async_trait;
 use domain::TaskId;
 use protocol::broker::RouterSpec;
 use protocol::router::LogEntry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio::sync::mpsc::error::TrySendError;
 
 /// The most log entries that wait to be stored; further ones are lost, which is stored.
 const WAITING: usize = 4096;
+/// Room beside them for lives of the router that began.
+const LIVES: usize = 64;
 const BATCH: usize = 256;
 /// The most tasks of which it is remembered how much was stored; beyond that, all begin anew.
 const REMEMBERED: usize = 256;
@@ -48,9 +49,24 @@ type NumberedEntry = (String, LogEntry);
 /// A position in the router's log: its life, and the number of an entry of it.
 type Position = (String, u64);
 
+/// What waits to be stored.
+enum LogItem {
+    Entry(NumberedEntry),
+    Life(NewLife),
+}
+
+/// Another life of the router than before.
+struct NewLife {
+    boot: String,
+    /// The subnets that may have been open when the one before ended; none = not known.
+    cut: Option<BTreeSet<u32>>,
+    /// When it answered, Unix milliseconds.
+    at: i64,
+}
+
 /// Log entries of the router to be stored.
 pub struct LogInbox {
-    entries: mpsc::Receiver<NumberedEntry>,
+    items: mpsc::Receiver<LogItem>,
     /// The newest entry for which there was no room, until it is stored that it was lost.
     dropped: Arc<Mutex<Option<NumberedEntry>>>,
     /// What was stored of each task.
@@ -70,27 +86,42 @@ struct NewEntries {
 }
 
 impl LogInbox {
-    /// An inbox that goes on where the file `place` says, and what puts entries into it.
-    fn open(place: PathBuf) -> (OnEntry, LogInbox) {
-        let (sender, entries) = mpsc::channel(WAITING);
+    /// An inbox that goes on where the file `place` says, and what puts entries and lives into it.
+    fn open(place: PathBuf) -> (OnEntry, OnLife, LogInbox) {
+        let (sender, items) = mpsc::channel(WAITING + LIVES);
         let dropped = Arc::new(Mutex::new(None));
         let (kept, read) = (HashMap::new(), noted(&place));
-        let inbox = LogInbox { entries, dropped: dropped.clone(), kept, read, place };
-        let on_entry: OnEntry = Arc::new(move |boot, entry| {
-            let sent = sender.try_send((boot.to_owned(), entry.clone()));
-            if let Err(TrySendError::Full(lost) | TrySendError::Closed(lost)) = sent {
-                metrics::counter!("caisson_egress_dropped_total").increment(1);
-                *dropped.lock().unwrap_or_else(PoisonError::into_inner) = Some(lost);
+        let inbox = LogInbox { items, dropped: dropped.clone(), kept, read, place };
+        let lives = sender.clone();
+        let on_life: OnLife = Arc::new(move |boot, cut| {
+            let life = NewLife { boot: boot.to_owned(), cut: cut.cloned(), at: crate::clock::now() };
+            if lives.try_send(LogItem::Life(life)).is_err() {
+                tracing::error!(boot, "too many routers were replaced to store with their tasks what that lost");
             }
         });
-        (on_entry, inbox)
+        let on_entry: OnEntry = Arc::new(move |boot, entry| {
+            let numbered = || (boot.to_owned(), entry.clone());
+            let room = sender.capacity() > LIVES;
+            if !room || sender.try_send(LogItem::Entry(numbered())).is_err() {
+                metrics::counter!("caisson_egress_dropped_total").increment(1);
+                *dropped.lock().unwrap_or_else(PoisonError::into_inner) = Some(numbered());
+            }
+        });
+        (on_entry, on_life, inbox)
     }
 
     /// Sorts entries by the tasks that had their subnets when they were written. What is missing between them is lost, for every task
     /// that may have had some of it. Also gives the last entry that is accounted for then.
-    fn sort(&self, batch: Vec<NumberedEntry>, egress: &SandboxEgress) -> (BTreeMap<i64, NewEntries>, Option<Position>) {
+    fn sort(&self, batch: Vec<LogItem>, egress: &SandboxEgress) -> (BTreeMap<i64, NewEntries>, Option<Position>) {
         let (mut new, mut read) = (BTreeMap::new(), self.read.clone());
-        for (boot, entry) in batch {
+        for item in batch {
+            let (boot, entry) = match item {
+                LogItem::Entry(entry) => entry,
+                LogItem::Life(life) => {
+                    self.begin(&mut new, &mut read, life, egress);
+                    continue;
+                }
+            };
             if read.as_ref().is_some_and(|(life, seq)| *life == boot && *seq >= entry.seq) {
                 continue;
             }
@@ -103,7 +134,7 @@ impl LogInbox {
         }
         let mut dropped = self.dropped.lock().unwrap_or_else(PoisonError::into_inner);
         // While some wait, the next one shows the gap.
-        if self.entries.is_empty()
+        if self.items.is_empty()
             && let Some((boot, entry)) = dropped.take()
         {
             missing(&mut new, egress, read.as_ref(), (&boot, entry.seq.saturating_add(1)), entry.ts);
@@ -114,9 +145,38 @@ impl LogInbox {
         (new, read)
     }
 
+    /// Goes on with another life of the router. What the one before had not sent is lost, for every task that may have had some of it; how
+    /// much is not known, and counted as one.
+    fn begin(
+        &self,
+        new: &mut BTreeMap<i64, NewEntries>,
+        read: &mut Option<Position>,
+        life: NewLife,
+        egress: &SandboxEgress,
+    ) {
+        if read.as_ref().is_some_and(|(boot, _)| *boot == life.boot) {
+            return;
+        }
+        if let Some(before) = read.as_ref() {
+            let mut dropped = self.dropped.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((boot, entry)) = dropped.take_if(|(boot, _)| *boot == before.0) {
+                missing(new, egress, Some(before), (&boot, entry.seq.saturating_add(1)), entry.ts);
+            }
+            for task in egress.held_at_end(&before.0, life.cut.as_ref(), life.at) {
+                let (all, _) = new.entry(task).or_default().lost.get_or_insert((0, 0));
+                *all += 1;
+            }
+        }
+        *read = Some((life.boot, 0));
+    }
+
     /// The entries received so far, for callers that store none.
     pub fn drain(&mut self) -> Vec<LogEntry> {
-        std::iter::from_fn(|| self.entries.try_recv().ok()).map(|(_, entry)| entry).collect()
+        let entry = |item: LogItem| match item {
+            LogItem::Entry((_, entry)) => Some(entry),
+            LogItem::Life(_) => None,
+        };
+        std::iter::from_fn(|| self.items.try_recv().ok()).filter_map(entry).collect()
     }
 }
 
@@ -165,9 +225,9 @@ pub async fn way_out(config: &Process, broker: &Arc<dyn Broker>) -> Result<(Arc<
     // Addresses of the machine that sandboxes run on, because a public one among them must be refused by name as well.
     let host = broker.host(&config.router.image).await.map_err(anyhow::Error::new)?;
     policy.private.extend(host.own());
-    let (on_entry, inbox) = LogInbox::open(config.state_dir.join("router-log.json"));
-    let resume = inbox.read.clone();
-    let settings = Settings { policy, dial: Some(Arc::new(through)), on_entry: Some(on_entry), resume };
+    let (on_entry, on_life, inbox) = LogInbox::open(config.state_dir.join("router-log.json"));
+    let (on_entry, on_life, resume) = (Some(on_entry), Some(on_life), inbox.read.clone());
+    let settings = Settings { policy, dial: Some(Arc::new(through)), on_entry, on_life, resume };
     let egress = Egress::new(settings);
     egress.attach(first).await?;
     Ok((egress, inbox))
@@ -176,7 +236,8 @@ pub async fn way_out(config: &Process, broker: &Arc<dyn Broker>) -> Result<(Arc<
 /// Stores each entry with the task that had its subnet when it was written, and with each task how many were lost.
 pub async fn keep_log(inbox: &mut LogInbox, store: &Store, egress: &SandboxEgress) {
     let mut batch = Vec::new();
-    while inbox.entries.recv_many(&mut batch, BATCH).await > 0 {
+    egress.log_stored(inbox.read.clone().unwrap_or_default());
+    while inbox.items.recv_many(&mut batch, BATCH).await > 0 {
         let (new, read) = inbox.sort(std::mem::take(&mut batch), egress);
         if inbox.kept.len() > REMEMBERED {
             inbox.kept.clear();
@@ -189,6 +250,7 @@ pub async fn keep_log(inbox: &mut LogInbox, store: &Store, egress: &SandboxEgres
             }
         }
         inbox.read = read;
+        egress.log_stored(inbox.read.clone().unwrap_or_default());
         let note = serde_json::to_vec(&inbox.read).map_err(std::io::Error::other);
         if let Err(error) = note.and_then(|note| std::fs::write(&inbox.place, note)) {
             tracing::warn!(%error, "where the router's log was read to could not be noted");
@@ -223,7 +285,6 @@ async fn keep(store: &Store, kept: &mut TaskLines, task: TaskId, new: &NewEntrie
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
 
     fn entry(ts: i64, ms: u64) -> LogEntry {
         let entry = serde_json::json!({
@@ -252,12 +313,14 @@ mod tests {
 
     /// Stores these entries as if from a router, with the state directory's allocations.
     async fn stored(dir: &Path, store: &Store, lines: impl IntoIterator<Item = (&str, LogEntry)>) -> PathBuf {
+        received(dir, store, |on_entry, _| lines.into_iter().for_each(|(boot, entry)| on_entry(boot, &entry))).await
+    }
+
+    /// Stores what a router's client is made to report.
+    async fn received(dir: &Path, store: &Store, report: impl FnOnce(OnEntry, OnLife)) -> PathBuf {
         let place = dir.join("router-log.json");
-        let (on_entry, mut inbox) = LogInbox::open(place.clone());
-        for (boot, entry) in lines {
-            on_entry(boot, &entry);
-        }
-        drop(on_entry);
+        let (on_entry, on_life, mut inbox) = LogInbox::open(place.clone());
+        report(on_entry, on_life);
         let settings = crate::sandbox::Settings::new(dir, "image");
         let broker = Arc::new(crate::sandbox::broker::SocketBroker::new(dir.join("none")));
         let repos = crate::git::Repos::new(dir);
@@ -318,6 +381,26 @@ mod tests {
         stored(dir.path(), &store, [("b1", entry(13, 0)), ("b2", entry(3, 0))]).await;
         assert_eq!(lost(&store, 2).await, [(2, 2), (3, 11)]);
         assert_eq!(noted(&place), Some(("b2".to_owned(), 3)));
+    }
+
+    #[tokio::test]
+    async fn what_a_router_had_not_sent_when_it_was_replaced_is_stored_as_lost_with_whoever_had_an_open_subnet() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).await.unwrap();
+        let leases = r#"[{"berth":0,"task":1,"after":["b1",2],"at":0},{"berth":1,"task":2,"after":["b1",7],"at":0}]"#;
+        std::fs::write(dir.path().join("berths.json"), leases).unwrap();
+        let place = received(dir.path(), &store, |on_entry, on_life| {
+            on_life("b1", None);
+            (1..=8).for_each(|seq| on_entry("b1", &entry(seq, 0)));
+            // Nothing comes after it.
+            on_life("b2", Some(&BTreeSet::from([1])));
+        })
+        .await;
+        assert_eq!((lost(&store, 1).await, lost(&store, 2).await), (vec![], vec![(1, 0)]));
+        assert_eq!(noted(&place), Some(("b2".to_owned(), 0)));
+        // Where that is not known, all tasks whose sandboxes were not stopped; here none has one.
+        received(dir.path(), &store, |_, on_life| on_life("b3", None)).await;
+        assert_eq!((lost(&store, 1).await, noted(&place)), (vec![], Some(("b3".to_owned(), 0))));
     }
 
     #[tokio::test]

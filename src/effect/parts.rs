@@ -234,6 +234,7 @@ impl Dependencies<'_> {
             forge: self.forge.clone(),
             threads: self.threads.clone(),
             repositories: shared.repositories.clone(),
+            egress: self.sandboxes.egress.clone(),
             models,
             second_look,
             replies,

@@ -11,6 +11,7 @@ use crate::checkpoint::{self, render_sources, sources};
 use crate::config::Process;
 use crate::forge::{Forge, NewReview, Note};
 use crate::message::{self, AnswerParts};
+use crate::sandbox::SandboxEgress;
 use crate::store::{EffectRow, Store};
 use crate::thread::{Feed, Threads};
 use crate::trouble::Trouble;
@@ -25,6 +26,7 @@ pub(super) struct Talk {
     /// Reads what people say to tasks.
     pub threads: Arc<Threads>,
     pub repositories: Arc<Repositories>,
+    pub egress: Arc<SandboxEgress>,
     pub models: Arc<ConfiguredModels>,
     pub second_look: SecondLook,
     pub replies: Replies,

@@ -12,7 +12,7 @@ use domain::{CiCheck, Commit, Event, Input, Task};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// How long a review waits to be told how far the base branch has moved, and which remarks were taken back.
+/// How long a review waits to be told how far the base branch has moved, and which remarks were taken back; and for the router's log.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Talk {
@@ -22,6 +22,8 @@ impl Talk {
         let (times, log): (Vec<i64>, Vec<Event>) = log.into_iter().unzip();
         let since = start(&log, n).checked_sub(1).and_then(|at| times.get(at)).copied().unwrap_or(0);
         let note = self.config.egress.upload_note_kib.saturating_mul(1024);
+        // A line that is stored later would be in no review: it is older than this checkpoint.
+        let late = u64::from(!self.egress.log_is_stored(PATIENCE).await);
         let reached = reached(&self.store.egress_since(task.id, since).await?, since, note);
         let repository = task.request.as_ref().map(|request| request.repository.as_str()).unwrap_or_default();
         let around = ViewContext {
@@ -29,7 +31,7 @@ impl Talk {
             commits_url: self.pages(task).map(|pages| format!("{pages}/commit/")),
             blocked: reached.blocked,
             uploads: reached.uploads,
-            lost_entries: reached.lost_entries,
+            lost_entries: reached.lost_entries.max(late),
             overlaps: overlap::gather(&self.store.shared_files(task.id).await?),
             base_moved: self.base_moved(task).await,
             scripted: self.models.of(task).each().iter().any(|it| it.model.scripted()),

@@ -154,7 +154,10 @@ async fn read(
                 }
                 Ok(answer) => {
                     match &answer {
-                        FromRouter::Hello { boot: its, nonce: same, .. } if *same == nonce => boot = Some(its.clone()),
+                        FromRouter::Hello { boot: its, nonce: same, .. } if *same == nonce => {
+                            journal.began(its);
+                            boot = Some(its.clone());
+                        }
                         // Answers before the greeting are another host's.
                         FromRouter::Failed { .. } => {}
                         _ if boot.is_none() => continue,

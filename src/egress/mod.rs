@@ -40,6 +40,10 @@ pub trait Dial: Send + Sync {
 /// Called with every log entry in order and the router's life (each life numbers its entries anew).
 pub type OnEntry = Arc<dyn Fn(&str, &LogEntry) + Send + Sync>;
 
+/// Called before the first entry of another life of the router, with the subnets that may have been open when the one before ended; none =
+/// not known, because this process was not connected to that one.
+pub type OnLife = Arc<dyn Fn(&str, Option<&BTreeSet<u32>>) + Send + Sync>;
+
 /// Why the router does not have the wanted state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EgressError {
@@ -54,8 +58,10 @@ pub enum EgressError {
 /// A result of the router's client.
 pub type Result<T> = std::result::Result<T, EgressError>;
 
-/// Time between attempts to reach a router.
+/// Time between attempts to reach a router; each that fails doubles it.
 const AGAIN: Duration = Duration::from_millis(250);
+/// The longest such time.
+const SELDOM: Duration = Duration::from_secs(30);
 
 /// What a client of the router is created from.
 pub struct Settings {
@@ -65,6 +71,8 @@ pub struct Settings {
     pub dial: Option<Arc<dyn Dial>>,
     /// Called with every entry of the router's log; none = entries are dropped.
     pub on_entry: Option<OnEntry>,
+    /// Called with every other life of the router than the one of `resume`.
+    pub on_life: Option<OnLife>,
     /// The last log entry that was stored: (boot, number).
     pub resume: Option<(String, u64)>,
 }
@@ -87,9 +95,12 @@ struct Desired {
 
 /// Events and log entries of the router.
 struct Journal {
-    /// The newest entry seen: (boot, number).
+    /// The router's life that answered last, and the number of its newest entry seen.
     seen: StdMutex<Option<(String, u64)>>,
     on_entry: Option<OnEntry>,
+    on_life: Option<OnLife>,
+    /// Subnets that may be open in that life: an order to open them was sent, and none to close them was confirmed since.
+    open: StdMutex<BTreeSet<u32>>,
     /// Notified when a connection to the router ended.
     lost: Notify,
     /// The router's life that last got the wanted state.
@@ -106,6 +117,21 @@ impl Journal {
         if before.is_some_and(|before| before != boot) {
             lock(&self.cut).extend(open);
             self.replaced.notify_one();
+        }
+    }
+
+    /// A router answered. If it is another life, what the one before had not sent is lost.
+    fn began(&self, boot: &str) {
+        let mut seen = lock(&self.seen);
+        if seen.as_ref().is_some_and(|(life, _)| life == boot) {
+            return;
+        }
+        *seen = Some((boot.to_owned(), 0));
+        drop(seen);
+        let open = std::mem::take(&mut *lock(&self.open));
+        let known = lock(&self.boot).is_some();
+        if let Some(on_life) = &self.on_life {
+            on_life(boot, known.then_some(&open));
         }
     }
 
@@ -126,10 +152,10 @@ impl Egress {
     /// restarted. Must be called within a tokio runtime.
     #[must_use]
     pub fn new(settings: Settings) -> Arc<Egress> {
-        let Settings { policy, dial, on_entry, resume } = settings;
+        let Settings { policy, dial, on_entry, on_life, resume } = settings;
         let (seen, lost) = (StdMutex::new(resume), Notify::new());
-        let (boot, cut, replaced) = Default::default();
-        let journal = Arc::new(Journal { seen, on_entry, lost, boot, cut, replaced });
+        let (open, boot, cut, replaced) = Default::default();
+        let journal = Arc::new(Journal { seen, on_entry, on_life, open, lost, boot, cut, replaced });
         let desired = Mutex::new(Desired { policy, subnets: BTreeMap::new(), link: None });
         let egress = Arc::new(Egress { dial, desired, journal: journal.clone() });
         if egress.dial.is_some() {
@@ -155,6 +181,7 @@ impl Egress {
         let mut link = Link::open(stream, keep, &self.journal).await?;
         link.policy(policy).await?;
         for (subnet, rules) in subnets {
+            lock(&self.journal.open).insert(*subnet);
             link.grant(*subnet, rules).await?;
         }
         self.journal.settled(&link.boot, subnets.keys().copied());
@@ -179,7 +206,12 @@ impl Egress {
     /// [`EgressError`]; a closed subnet stays closed then, and an open one keeps its old rules.
     pub async fn open(&self, subnet: u32, rules: &[Rule]) -> Result<()> {
         let mut desired = self.desired.lock().await;
-        let granted = async { self.link(&mut desired).await?.grant(subnet, rules).await }.await;
+        let granted = async {
+            let link = self.link(&mut desired).await?;
+            lock(&self.journal.open).insert(subnet);
+            link.grant(subnet, rules).await
+        };
+        let granted = granted.await;
         if matches!(granted, Err(EgressError::Gone(_))) {
             // It may have applied the order before it failed; the next router is told which subnets stay open.
             desired.link = None;
@@ -197,7 +229,9 @@ impl Egress {
         let mut desired = self.desired.lock().await;
         desired.subnets.remove(&subnet);
         let closed = async { self.link(&mut desired).await?.close(subnet).await }.await;
-        if closed.is_err() {
+        if closed.is_ok() {
+            lock(&self.journal.open).remove(&subnet);
+        } else {
             desired.link = None;
         }
         closed
@@ -225,9 +259,7 @@ impl Egress {
     /// subnet.
     #[must_use]
     pub fn log_read(&self) -> Option<(String, u64)> {
-        let boot = lock(&self.journal.boot).clone()?;
-        let seen = lock(&self.journal.seen).clone().filter(|(life, _)| *life == boot);
-        Some((boot, seen.map_or(0, |(_, seq)| seq)))
+        lock(&self.journal.seen).clone()
     }
 
     /// Waits until the router was replaced while subnets were open; gives its life and those subnets.
@@ -252,19 +284,52 @@ impl Egress {
     }
 }
 
+/// Attempts to reach a router that failed since it was last connected.
+#[derive(Default)]
+struct Failures {
+    count: u32,
+    /// Why the last one failed.
+    reason: String,
+}
+
+impl Failures {
+    /// Adds one; whether its reason is another than the last one's.
+    fn add(&mut self, reason: String) -> bool {
+        self.count = self.count.saturating_add(1);
+        let new = self.reason != reason;
+        self.reason = reason;
+        new
+    }
+
+    /// Time until the next attempt.
+    fn pause(&self) -> Duration {
+        AGAIN.saturating_mul(1 << self.count.min(7)).min(SELDOM)
+    }
+}
+
 /// Keeps the client connected to a router.
 async fn keep(egress: Weak<Egress>, journal: Arc<Journal>) {
+    let mut failures = Failures::default();
     loop {
         // Also wakes up regularly, because this task must end when the client is dropped.
-        let _ = tokio::time::timeout(AGAIN, journal.lost.notified()).await;
+        if failures.count == 0 {
+            let _ = tokio::time::timeout(AGAIN, journal.lost.notified()).await;
+        } else {
+            tokio::time::sleep(failures.pause()).await;
+        }
         let Some(egress) = egress.upgrade() else { return };
         let work = async {
             let mut desired = egress.desired.lock().await;
-            if let Err(error) = egress.link(&mut desired).await {
-                tracing::debug!(%error, "router");
-            }
+            egress.link(&mut desired).await.err().map(|error| error.to_string())
         };
         // A panic is logged and counted; the next round connects again.
-        let _ = crate::supervise::caught("the router's link", work).await;
+        match crate::supervise::caught("the router's link", work).await {
+            Ok(None) => failures = Failures::default(),
+            Ok(Some(reason)) | Err(reason) => {
+                if failures.add(reason) {
+                    tracing::warn!(reason = failures.reason, "no sandbox reaches anything; the router is tried again");
+                }
+            }
+        }
     }
 }

@@ -126,8 +126,12 @@ impl Dial for Dialled {
     }
 }
 
+fn settings() -> Settings {
+    Settings { policy: Policy::default(), dial: None, on_entry: None, on_life: None, resume: None }
+}
+
 fn egress(dial: Option<Arc<dyn Dial>>) -> Arc<Egress> {
-    Egress::new(Settings { policy: Policy::default(), dial, on_entry: None, resume: None })
+    Egress::new(Settings { dial, ..settings() })
 }
 
 #[tokio::test]
@@ -169,6 +173,17 @@ async fn a_restarted_router_is_brought_to_the_same_state_without_being_asked() {
     assert_eq!(tokio::time::timeout(Duration::from_secs(60), seen).await.unwrap(), wanted);
     let (_, cut) = tokio::time::timeout(Duration::from_secs(60), egress.replaced()).await.unwrap();
     assert_eq!(cut, [1], "who had a way out is named; who had none is not");
+}
+
+#[test]
+fn a_router_that_stays_away_is_tried_ever_more_seldom_and_each_new_reason_is_said_once() {
+    let mut failures = Failures::default();
+    let reasons = ["no image", "no image", "no rules", "no rules", "no rules", "no rules", "no rules", "no rules"];
+    let tried = reasons.map(|reason| (failures.add(reason.to_owned()), failures.pause().as_millis()));
+    assert_eq!(tried.map(|(new, _)| new), [true, false, true, false, false, false, false, false]);
+    assert_eq!(tried.map(|(_, pause)| pause), [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
+    assert_eq!(Failures { count: u32::MAX, ..failures }.pause(), SELDOM);
+    assert_eq!(Failures::default().pause(), AGAIN);
 }
 
 #[tokio::test]
@@ -214,7 +229,7 @@ async fn what_was_denied_is_handed_on_before_the_subnet_counts_as_closed() {
         sink.lock().unwrap().push((boot.to_owned(), entry.seq, (entry.host.clone(), entry.count)));
     });
     let resume = Some(("b1".to_owned(), 6));
-    let egress = Egress::new(Settings { policy: Policy::default(), dial: None, on_entry: Some(on_entry), resume });
+    let egress = Egress::new(Settings { on_entry: Some(on_entry), resume, ..settings() });
     egress.attach(fake.start()).await.unwrap();
     egress.close(1).await.unwrap();
     let denied = [("evil.test", 3), ("late.test", 1)].map(|(host, count)| (host.to_owned(), count));
@@ -223,6 +238,27 @@ async fn what_was_denied_is_handed_on_before_the_subnet_counts_as_closed() {
         stored.lock().unwrap().iter().map(|(boot, seq, _)| (boot.clone(), *seq)).collect();
     assert_eq!(numbers, [("b1".to_owned(), 7), ("b1".to_owned(), 8)]);
     assert_eq!(egress.log_read(), Some(("b1".to_owned(), 8)), "the last line of what was closed too");
+}
+
+#[tokio::test]
+async fn another_life_is_told_of_with_the_subnets_that_were_open_in_the_one_before() {
+    let fake = Fake::new();
+    let lives = Arc::new(Mutex::new(Vec::new()));
+    let sink = lives.clone();
+    let on_life: OnLife = Arc::new(move |boot, cut| sink.lock().unwrap().push((boot.to_owned(), cut.cloned())));
+    let resume = Some(("b0".to_owned(), 3));
+    let egress = Egress::new(Settings { on_life: Some(on_life), resume, ..settings() });
+    egress.attach(fake.start()).await.unwrap();
+    for subnet in [1, 2] {
+        egress.open(subnet, &[]).await.unwrap();
+    }
+    egress.close(2).await.unwrap();
+    fake.kill();
+    assert!(egress.close(1).await.is_err(), "what it had not sent is gone, although nobody wants the subnet open");
+    egress.attach(fake.start()).await.unwrap();
+    assert_eq!(egress.log_read(), Some(("b2".to_owned(), 7)));
+    let known = [("b1".to_owned(), None), ("b2".to_owned(), Some(BTreeSet::from([1])))];
+    assert_eq!(*lives.lock().unwrap(), known);
 }
 
 /// A configuration that skips validation, to test what follows it.
@@ -295,8 +331,7 @@ async fn the_real_access_control_obeys() {
     let denied = Arc::new(Mutex::new(Vec::new()));
     let sink = denied.clone();
     let on_entry: OnEntry = Arc::new(move |_, entry| sink.lock().unwrap().push((entry.host.clone(), entry.port)));
-    let egress =
-        Egress::new(Settings { policy: Policy::default(), dial: None, on_entry: Some(on_entry), resume: None });
+    let egress = Egress::new(Settings { on_entry: Some(on_entry), ..settings() });
     egress.attach(Box::new(ours)).await.unwrap();
     egress.open(1, &[rule("a.test")]).await.unwrap();
     assert!(known("a.test") && !known("b.test"));

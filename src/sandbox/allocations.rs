@@ -90,7 +90,8 @@ impl SubnetAllocations {
         self.holder_at(boot, entry.subnet, entry.seq, entry.ts)
     }
 
-    fn holder_at(&self, boot: &str, subnet: u32, seq: u64, ts: i64) -> Option<i64> {
+    /// The task that had a subnet after the line before `seq` of a life; for a life without an allocation, at `ts` (Unix milliseconds).
+    pub fn holder_at(&self, boot: &str, subnet: u32, seq: u64, ts: i64) -> Option<i64> {
         let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let in_life = |allocation: &SubnetAllocation| matches!(&allocation.after, Some((life, _)) if life == boot);
         let newest = all.iter().rposition(in_life);

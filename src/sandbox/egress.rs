@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::time::Duration;
 
 use protocol::router::{LogEntry, Rule};
 
@@ -61,6 +62,28 @@ impl SandboxEgress {
     /// allocation by the time `ts` (Unix milliseconds).
     pub fn held_between(&self, boot: &str, lines: &RangeInclusive<u64>, ts: i64) -> BTreeSet<i64> {
         self.core.subnets.holders(boot, lines, ts)
+    }
+
+    /// The tasks of which a life of the router may have had more to report when it ended: those of the subnets `cut`, or, where these are
+    /// not known, all whose sandbox was not stopped. Another life answered at `at` (Unix milliseconds).
+    pub fn held_at_end(&self, boot: &str, cut: Option<&BTreeSet<u32>>, at: i64) -> BTreeSet<i64> {
+        if let Some(cut) = cut {
+            return self.core.subnets.last_holders(boot, cut, at);
+        }
+        let records = self.core.records.all().into_iter();
+        let left = records.filter(|record| record.subnet.is_some() && !record.stopped);
+        left.map(|record| record.task).collect()
+    }
+
+    /// Notes that the router's log is stored up to this entry: its life, and the entry's number.
+    pub fn log_stored(&self, read: (String, u64)) {
+        self.core.subnets.log_stored(read);
+    }
+
+    /// Waits until every line that was received of the router's log is stored; of a closed subnet these are all. False if that took longer
+    /// than `patience`.
+    pub async fn log_is_stored(&self, patience: Duration) -> bool {
+        self.core.subnets.log_is_stored(patience).await
     }
 
     /// Waits until the router was replaced while subnets were open; gives its life and the tasks affected.

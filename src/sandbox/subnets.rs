@@ -6,9 +6,10 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use protocol::router::{LogEntry, Rule};
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::{Mutex, Notify, watch};
 
 use super::allocations::SubnetAllocations;
 use super::egress_control::EgressControl;
@@ -23,6 +24,8 @@ pub(super) struct Subnets {
     opened: Mutex<HashMap<u32, bool>>,
     /// Of each subnet that this process closed and has not opened since: the router's life and the newest line of its log at that time.
     closed: StdMutex<HashMap<u32, (String, u64)>>,
+    /// Up to which entry the router's log is stored: its life, and the entry's number; none = nobody stores it.
+    stored: watch::Sender<Option<(String, u64)>>,
     /// Notified when a subnet is needed and all are taken.
     crowded: Notify,
 }
@@ -30,7 +33,8 @@ pub(super) struct Subnets {
 impl Subnets {
     pub fn new(control: Option<Arc<dyn EgressControl>>, allocations: SubnetAllocations) -> Self {
         let (opened, closed, crowded) = (Mutex::default(), StdMutex::default(), Notify::new());
-        Self { control, allocations, opened, closed, crowded }
+        let stored = watch::Sender::new(None);
+        Self { control, allocations, opened, closed, stored, crowded }
     }
 
     fn closed(&self) -> MutexGuard<'_, HashMap<u32, (String, u64)>> {
@@ -114,6 +118,25 @@ impl Subnets {
         let closed = closed.iter().filter(|(_, (life, read))| life == boot && read < lines.start());
         let closed = closed.map(|(subnet, _)| *subnet).collect();
         self.allocations.holders(boot, lines, ts, &closed)
+    }
+
+    /// The tasks that had these subnets when a life of the router ended; another one answered at `at` (Unix milliseconds).
+    pub fn last_holders(&self, boot: &str, subnets: &BTreeSet<u32>, at: i64) -> BTreeSet<i64> {
+        subnets.iter().filter_map(|subnet| self.allocations.holder_at(boot, *subnet, u64::MAX, at)).collect()
+    }
+
+    /// Notes that the router's log is stored up to this entry: its life, and the entry's number.
+    pub fn log_stored(&self, read: (String, u64)) {
+        self.stored.send_replace(Some(read));
+    }
+
+    /// Waits until everything that was received of the router's log is stored, if somebody stores it; false if that took longer.
+    pub async fn log_is_stored(&self, patience: Duration) -> bool {
+        let Some((boot, seq)) = self.control.as_ref().and_then(|control| control.log_read()) else { return true };
+        let mut stored = self.stored.subscribe();
+        let far_enough = |(life, last): &(String, u64)| *life == boot && *last >= seq;
+        let reached = stored.wait_for(|read| read.as_ref().is_none_or(far_enough));
+        matches!(tokio::time::timeout(patience, reached).await, Ok(Ok(_)))
     }
 
     /// Waits until the router was replaced while subnets were open; gives its life and those subnets.

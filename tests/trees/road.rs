@@ -178,6 +178,7 @@ pub async fn lay(
                 on_denied();
             }
         })),
+        on_life: None,
         resume: None,
     });
     egress.attach(first).await.expect("introduced");

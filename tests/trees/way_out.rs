@@ -95,6 +95,35 @@ async fn lost_lines_are_no_matter_of_a_task_whose_subnet_was_closed_all_the_time
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn where_it_is_not_known_which_subnets_were_open_every_sandbox_that_was_not_stopped_counts() {
+    let world = World::new().await;
+    for task in [1, 2] {
+        world.sandboxes.of_tasks.prepare(&world.spec(task)).await.expect("prepared");
+    }
+    world.sandboxes.of_tasks.stop(2).await.expect("stopped");
+    assert_eq!(world.sandboxes.egress.held_at_end("b1", None, 0).into_iter().collect::<Vec<_>>(), [1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_that_were_received_are_waited_for_until_they_are_stored() {
+    let world = World::new().await;
+    let egress = &world.sandboxes.egress;
+    let is_stored = async || egress.log_is_stored(Duration::ZERO).await;
+    *world.doors.read.lock().unwrap() = Some(("b2".to_owned(), 7));
+    assert!(is_stored().await, "nobody stores them");
+    for (life, last, all) in [("b1", 9, false), ("b2", 6, false), ("b2", 7, true), ("b2", 8, true)] {
+        egress.log_stored((life.to_owned(), last));
+        assert_eq!(is_stored().await, all, "{life} {last}");
+    }
+    let (waits, stored) = (egress.clone(), egress.clone());
+    stored.log_stored(("b1".to_owned(), 9));
+    let waiting = tokio::spawn(async move { waits.log_is_stored(Duration::from_secs(300)).await });
+    tokio::task::yield_now().await;
+    stored.log_stored(("b2".to_owned(), 7));
+    assert!(waiting.await.expect("told"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_allowed_host_is_reached_at_once_and_cut_when_it_is_taken_back() {
     on_the_road("allow", |world, broker, installation| async move { allowed(&world, &broker, &installation).await })
         .await;

@@ -15,6 +15,7 @@ use protocol::host::{FENCED, Network, UNFENCED};
 
 use super::network::Networks;
 use super::shape::part;
+use super::upstream;
 use crate::attach::{Attached, Attachments};
 use crate::core::Core;
 use crate::helper::Helpers;
@@ -47,7 +48,7 @@ impl Host {
     /// The present network of this machine.
     pub async fn network(&self, reference: &str) -> Result<Network, Problem> {
         let image = self.images.router_image(reference).await?;
-        self.look(&image).await
+        Ok(Network { upstream: upstream::of_this_machine().ok(), ..self.look(&image).await? })
     }
 
     /// A listener on every address of this machine, which ends with the stream.

@@ -15,7 +15,7 @@ const SETTINGS: &str = "/proc/sys/net/ipv4/conf";
 pub fn network(bridges: &[String]) -> Result<Network> {
     let table = read_to_string("/proc/net/route").context("read /proc/net/route")?;
     let rp_filter = bridges.iter().map(|bridge| Ok((bridge.clone(), rp_filter(bridge)?))).collect::<Result<_>>()?;
-    Ok(Network { addresses: addresses()?, routes: routes(&table), rp_filter, port: None })
+    Ok(Network { addresses: addresses()?, routes: routes(&table), rp_filter, port: None, upstream: None })
 }
 
 /// Addresses without loopback and link-local ones.
