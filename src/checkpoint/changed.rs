@@ -36,7 +36,7 @@ pub(super) fn section(out: &mut String, view: &CheckpointView) {
         Some((task, n)) => format!("checkpoint {n} of task {task}"),
         None => code(&view.base_branch),
     };
-    if !view.refused.is_empty() {
+    if view.files.is_empty() && !view.refused.is_empty() {
         let _ = writeln!(out, "**Changed since {since}** — not shown: the tree was refused, nothing was pushed");
         return;
     }
@@ -58,8 +58,12 @@ pub(super) fn section(out: &mut String, view: &CheckpointView) {
         1 => "⚠️ 1 file that steers tests changed".to_owned(),
         many => format!("⚠️ {} files that steer tests changed", grouped(many as u64)),
     };
+    let pushed = match &view.pushed {
+        Some(commit) => format!(" · ⚠️ pushed at `{commit}`; a newer tree was refused"),
+        None => String::new(),
+    };
     let sum = plus_minus(added, removed);
-    let _ = writeln!(out, "**Changed since {since}** — {files}, {sum}{link}{weaker} · {steering}\n");
+    let _ = writeln!(out, "**Changed since {since}** — {files}, {sum}{link}{weaker} · {steering}{pushed}\n");
     for (n, file) in (1..).zip(view.files.iter().take(MAX_NAMED)) {
         out.push_str(&row(n, file));
     }
@@ -76,7 +80,7 @@ pub(super) fn least_rest(view: &CheckpointView) -> usize {
 /// counted.
 pub(super) fn rest(view: &CheckpointView, room: usize) -> String {
     let more = view.files.len().saturating_sub(MAX_NAMED);
-    if more == 0 || !view.refused.is_empty() {
+    if more == 0 {
         return String::new();
     }
     let files = count(more as u64, "more changed file");

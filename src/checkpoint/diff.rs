@@ -70,7 +70,7 @@ fn sections(diff: &str) -> Vec<&str> {
 
 /// The folded section with the diff, of at most `room` bytes; empty without a diff.
 pub(super) fn section(view: &CheckpointView, room: usize) -> String {
-    if view.diff.is_empty() || !view.refused.is_empty() {
+    if view.diff.is_empty() {
         return String::new();
     }
     let room = room.saturating_sub(FRAME);
@@ -103,9 +103,6 @@ pub(super) fn section(view: &CheckpointView, room: usize) -> String {
 
 /// What stands in place of a diff that is too large to be read in a review; none for any other.
 pub(super) fn too_large(view: &CheckpointView) -> Option<String> {
-    if !view.refused.is_empty() {
-        return None;
-    }
     let size: usize = view.diff.iter().filter(|part| !part.binary).map(cost).sum();
     if size <= WHOLE && view.diff.len() <= MAX_PARTS {
         return None;

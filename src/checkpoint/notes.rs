@@ -15,7 +15,7 @@ pub type InlineNote = (String, u64, String);
 
 /// Notes where remarks stand that were settled, then the most important others: at most one per file and reason, and four in all.
 pub fn render_notes(view: &CheckpointView) -> Vec<InlineNote> {
-    if view.commit.is_none() {
+    if view.commit.is_none() && view.pushed.is_none() {
         return Vec::new();
     }
     let lines: Vec<Hunk<'_>> = view.diff.iter().filter(|part| !part.binary).flat_map(added_lines).collect();

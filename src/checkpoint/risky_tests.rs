@@ -182,6 +182,38 @@ fn trees_of_one_checkpoint_are_one_change_and_older_logs_are_ordered_too() {
     assert_eq!(worst(&older), FileRisk::WeakerTests, "a deleted test of a log without counts");
 }
 
+/// Otherwise it would be in no review at all: the next one begins behind this one.
+#[test]
+fn what_was_pushed_before_a_tree_was_refused_is_shown_beside_the_refusal() {
+    let refused = |n| Event::TreeRefused { n, reasons: vec!["`.gitattributes` is protected".into()] };
+    let shown = |log: &[Event]| {
+        let view = gather(&Task::fold(TaskId(7), log), log, 2, ViewContext::default());
+        CheckpointView { base_branch: "main".into(), ..view }
+    };
+    let view = shown(&[captured(1, "a", &[("src/z.py", "modified")], Vec::new()), refused(2)]);
+    assert_eq!((view.commit.as_deref(), view.pushed.as_deref()), (None, Some("aaaaaaaaaa")));
+    let text = render_checkpoint(&view);
+    assert_eq!(listed(&text), ["1. `src/z.py` +1 −1"]);
+    assert!(text.contains("```diff\ndiff --git a/src/z.py b/src/z.py\n+x\n"), "{text}");
+    assert!(text.contains("· ⚠️ pushed at `aaaaaaaaaa`; a newer tree was refused\n"), "{text}");
+    assert!(text.contains("> What this review shows was pushed before, at `aaaaaaaaaa`."), "{text}");
+    assert!(text.contains("> - `` `.gitattributes` is protected ``"), "{text}");
+    for false_words in ["nothing was pushed", "nothing to merge", "no commit"] {
+        assert!(!text.contains(false_words), "{text}");
+    }
+    let changed: Vec<_> = (0..11).map(|n| format!("src/{n}.py")).collect();
+    let changed: Vec<_> = changed.iter().map(|path| (path.as_str(), "modified")).collect();
+    let many = render_checkpoint(&shown(&[captured(1, "a", &changed, Vec::new()), refused(2)]));
+    assert_eq!(listed(&many).len(), 11, "the folded ones too");
+    let nothing = render_checkpoint(&shown(&[refused(1)]));
+    assert!(nothing.contains("nothing was pushed") && nothing.contains("nothing to merge"), "{nothing}");
+    // What an approved checkpoint showed is not shown again.
+    let posted =
+        Event::CheckpointPosted { n: 1, review: 1, number: 1, at: 0, commit: None, last: false, verdict: None };
+    let view = shown(&[captured(1, "a", &[("src/z.py", "modified")], Vec::new()), posted, refused(2)]);
+    assert_eq!((view.files.len(), view.pushed), (0, None));
+}
+
 #[test]
 fn what_was_made_executable_and_then_deleted_is_only_deleted() {
     let modes = Some(("000000".to_owned(), "100755".to_owned()));

@@ -91,8 +91,8 @@ fn an_ordinary_checkpoint() {
 #[test]
 fn a_checkpoint_without_a_commit() {
     let reasons = vec!["`link` points outside of the repository".to_owned(), "submodule at `vendor/x`".to_owned()];
-    let steering = Vec::new();
-    let view = CheckpointView { commit: None, refused: reasons, files: Vec::new(), steering, ..example() };
+    let (files, steering, diff) = Default::default();
+    let view = CheckpointView { commit: None, refused: reasons, files, steering, diff, ..example() };
     let text = render_checkpoint(&view);
     assert!(!text.contains("<details>"));
     insta::assert_snapshot!("checkpoint_refused", text);

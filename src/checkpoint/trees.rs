@@ -14,8 +14,19 @@ pub(super) fn gather(view: &mut CheckpointView, window: &[Event], commits: Optio
             _ => {}
         }
     }
+    if !view.refused.is_empty() {
+        view.pushed = newest(window).map(|tree| tree.commit.short().to_owned());
+    }
     view.unseen |= !super::diff::is_whole(&view.diff);
     order::sort(view);
+}
+
+/// The newest tree with a change. Each was pushed before anything else was captured.
+fn newest(window: &[Event]) -> Option<&CapturedTree> {
+    window.iter().rev().find_map(|event| match event {
+        Event::TreeCaptured { tree, .. } => Some(tree),
+        _ => None,
+    })
 }
 
 fn add(view: &mut CheckpointView, tree: &CapturedTree, commits: Option<&str>) {

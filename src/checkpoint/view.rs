@@ -418,8 +418,10 @@ pub struct CheckpointView {
     pub base_branch: String,
     /// The checkpoint of an earlier task that the work begins from, by that task's number and its own; none where it begins from the base.
     pub begins_at: Option<(i64, u32)>,
-    /// Untrusted reasons why the tree was refused; if not empty there is no commit.
+    /// Untrusted reasons why the newest tree was refused; if not empty there is no commit.
     pub refused: Vec<String>,
+    /// The commit at which `files` were pushed before the newest tree was refused, shortened; none where they were not.
+    pub pushed: Option<String>,
     /// Address for people of the comparison `base...branch`; ours.
     pub compare_url: Option<String>,
     /// The last verification's verdict; none before there is one.
