@@ -31,10 +31,11 @@ pub(super) fn plus_minus(added: u64, removed: u64) -> String {
 
 /// What changed in all, and the first files of the list.
 pub(super) fn section(out: &mut String, view: &CheckpointView) {
-    let since = match view.begins_at {
-        _ if view.n > 1 => format!("checkpoint {}", view.n - 1),
-        Some((task, n)) => format!("checkpoint {n} of task {task}"),
-        None => code(&view.base_branch),
+    let since = match (view.since, view.begins_at) {
+        _ if view.rebased => code(&view.base_branch),
+        (Some(n), _) => format!("checkpoint {n}"),
+        (None, Some((task, n))) => format!("checkpoint {n} of task {task}"),
+        (None, None) => code(&view.base_branch),
     };
     if view.files.is_empty() && !view.refused.is_empty() {
         let _ = writeln!(out, "**Changed since {since}** — not shown: the tree was refused, nothing was pushed");

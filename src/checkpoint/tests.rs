@@ -37,6 +37,7 @@ pub(super) fn example() -> CheckpointView {
     CheckpointView {
         task: 1,
         n: 2,
+        since: Some(1),
         actions: vec![
             line(6, "read_file", "semver.py", ActionResult::Lines(6)),
             line(7, "edit_file", "semver.py", ActionResult::Changed { added: 1, removed: 1 }),
@@ -102,6 +103,7 @@ fn a_checkpoint_without_a_commit() {
 fn a_checkpoint_that_changed_nothing() {
     let view = CheckpointView {
         n: 1,
+        since: None,
         files: Vec::new(),
         steering: Vec::new(),
         diff: Vec::new(),
@@ -145,7 +147,7 @@ fn hosts_that_people_allowed_are_named_and_blocked_ones_are_offered() {
         let told = text.lines().filter(|line| line.contains("Hosts since") || line.contains("blocked:"));
         told.map(str::to_owned).collect::<Vec<_>>().join("\n")
     };
-    let other = CheckpointView { n: 1, blocked: vec![blocked("10.0.0.1", 80)], ..view.clone() };
+    let other = CheckpointView { n: 1, since: None, blocked: vec![blocked("10.0.0.1", 80)], ..view.clone() };
     insta::assert_snapshot!("hosts", [about(&render_checkpoint(&view)), about(&render_final(&other))].join("\n"));
     let many = CheckpointView { hosts: vec![line("a.example", HostChange::Task); 11], ..example() };
     assert!(about(&render_checkpoint(&many)).contains("before these 3 more"));

@@ -5,8 +5,13 @@ use super::view::{CheckpointView, FileLine, FileState};
 use crate::forge::gitea::pages::file_of_commit;
 use domain::{CapturedTree, Event, FileChange, FileFacts, TestCounts};
 
-/// Adds what the trees of `window` change. `commits` is the address of the repository's commits.
-pub(super) fn gather(view: &mut CheckpointView, window: &[Event], commits: Option<&str>) {
+/// Adds what the trees of the log from `from` on change. `commits` is the address of the repository's commits.
+pub(super) fn gather(view: &mut CheckpointView, (log, from): (&[Event], usize), commits: Option<&str>) {
+    let rebased = log.iter().rposition(|event| matches!(event, Event::Rebased(_)));
+    let tree = |event: &Event| matches!(event, Event::TreeCaptured { .. } | Event::TreeUnchanged { .. });
+    view.rebased = rebased.is_some_and(|at| at >= from || !log[at..from].iter().any(tree));
+    // The first tree on a newer base holds all of the work, also what was captured before.
+    let window = &log[from.max(rebased.map_or(0, |at| at + 1))..];
     for event in window {
         match event {
             Event::TreeCaptured { tree, .. } => add(view, tree, commits),

@@ -364,6 +364,10 @@ pub struct CheckpointView {
     pub task: i64,
     /// This checkpoint's number, from 1.
     pub n: u32,
+    /// The number of the newest review before this one that was not voided: the last checkpoint; none before the first.
+    pub since: Option<u32>,
+    /// Whether `files` are all of the work, because it was brought onto a newer base and no review has shown a tree there yet.
+    pub rebased: bool,
     /// Actions since the last checkpoint, in order.
     pub actions: Vec<ActionLine>,
     /// Candidates that were tried since the last checkpoint, in order.
