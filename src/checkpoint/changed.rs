@@ -108,10 +108,12 @@ pub(super) fn rest(view: &CheckpointView, room: usize) -> String {
     out
 }
 
-/// One file of the list: its name leads to its part of the commit's difference.
+/// One file of the list: its name leads to its part of the commit's difference, and *again* to those of later commits.
 fn row(n: usize, file: &FileLine) -> String {
-    let name = code(&file.path);
-    let name = file.url.as_deref().map_or_else(|| name.clone(), |url| format!("[{name}]({url})"));
+    let mut name = code(&file.path);
+    for (at, url) in file.earlier.iter().chain(&file.url).enumerate() {
+        name = if at == 0 { format!("[{name}]({url})") } else { format!("{name} · [again]({url})") };
+    }
     let sign = if is_weaker(file) { "⚠️ " } else { "" };
     let mut words: Vec<String> = risks(file).into_iter().map(|(_, words)| words).collect();
     if words.is_empty() {

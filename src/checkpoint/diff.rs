@@ -107,8 +107,10 @@ pub(super) fn too_large(view: &CheckpointView) -> Option<String> {
     if size <= WHOLE && view.diff.len() <= MAX_PARTS {
         return None;
     }
-    let where_to = if view.files.iter().any(|file| file.url.is_some()) {
-        "Each name above leads to that file's difference at exactly this commit"
+    let where_to = if view.files.iter().any(|file| !file.earlier.is_empty()) {
+        "Each name above leads to that file's difference at exactly the commit that made it, *again* to one that a later commit made"
+    } else if view.files.iter().any(|file| file.url.is_some()) {
+        "Each name above leads to that file's difference at exactly the commit that made it"
     } else {
         "Read it under *Files changed*"
     };
@@ -194,60 +196,4 @@ fn what_is_missing(hidden: &[&DiffPart], mut room: usize) -> String {
         "**Not shown here, or not whole**: {}{rest}. Read them under *Files changed* before you approve.",
         named.join(", ")
     )
-}
-
-/// One added line.
-pub(super) struct Hunk<'a> {
-    pub path: &'a str,
-    /// 1-based, in the new file.
-    pub line: u64,
-    /// The added line itself, without its `+`.
-    pub added: &'a str,
-}
-
-/// Every added line of a file with its position.
-pub(super) fn added_lines(part: &DiffPart) -> Vec<Hunk<'_>> {
-    let added = new_lines(part).into_iter().filter_map(|(line, text)| Some((line, text.strip_prefix('+')?)));
-    added.map(|(line, added)| Hunk { path: &part.path, line, added }).collect()
-}
-
-/// Whether the difference shows this line of the new file, changed or beside a change.
-pub(super) fn shows_line(part: &DiffPart, line: u64) -> bool {
-    !part.binary && new_lines(part).iter().any(|(at, _)| *at == line)
-}
-
-/// Every line of the new file that the difference shows, with its sign.
-fn new_lines(part: &DiffPart) -> Vec<(u64, &str)> {
-    let mut out = Vec::new();
-    let mut line = 0_u64;
-    // Remaining lines of the present hunk, because text such as "@@ -1 +1 @@" inside of it is content.
-    let (mut old_left, mut new_left) = (0_u64, 0_u64);
-    for text in part.text.lines() {
-        if old_left == 0 && new_left == 0 {
-            if let Some((old, start, new)) = hunk_head(text) {
-                (old_left, line, new_left) = (old, start, new);
-            }
-            continue;
-        }
-        match text.as_bytes().first() {
-            Some(b'-') => old_left = old_left.saturating_sub(1),
-            Some(b'\\') => {}
-            sign => {
-                out.push((line, text));
-                line += 1;
-                new_left = new_left.saturating_sub(1);
-                old_left = if sign == Some(&b'+') { old_left } else { old_left.saturating_sub(1) };
-            }
-        }
-    }
-    out
-}
-
-/// Parses `@@ -4,3 +4,5 @@` to (old lines, new start, new lines).
-fn hunk_head(text: &str) -> Option<(u64, u64, u64)> {
-    let (ranges, _) = text.strip_prefix("@@ -")?.split_once(" @@")?;
-    let (old, new) = ranges.split_once(" +")?;
-    let lines = |range: &str| range.split_once(',').map_or(Some(1), |(_, lines)| lines.parse().ok());
-    let start = new.split(',').next()?.parse().ok()?;
-    Some((lines(old)?, start, lines(new)?))
 }

@@ -101,6 +101,10 @@ fn a_large_diff_is_summed_up_by_files_that_lead_to_their_part() {
     assert!(!text.contains("```diff"), "none of it is shown in part");
     assert!(render_final(&large(11, 60_000)).contains("```diff"), "a final review shows what it can hold");
     assert!(render_checkpoint(&large(11, 600)).contains("```diff"), "a small one is shown");
+    let mut twice = large(1, 60_000);
+    twice.files[0].earlier.push(page("a"));
+    let twice = render_checkpoint(&twice);
+    assert!(twice.contains("made it, *again* to one that a later commit made. Read them all"), "{twice}");
     let none = CheckpointView { files: vec![file("a")], ..large(1, 60_000) };
     assert!(render_checkpoint(&none).contains("Read it under *Files changed*"), "without an address");
 }
@@ -177,7 +181,9 @@ fn trees_of_one_checkpoint_are_one_change_and_older_logs_are_ordered_too() {
     log.push(captured(1, "b", &[("tests/test_a.py", "modified")], vec![again]));
     let view = shown(&log);
     assert_eq!((view.files.len(), worst(&view)), (2, FileRisk::Steers), "nothing is lost in the end");
-    assert!(view.files[0].url.as_deref().is_some_and(|url| url.contains(&"b".repeat(40))), "the newer commit");
+    let row = listed(&render_checkpoint(&view))[0].to_owned();
+    let (name, again) = row.split_once(") · [again](").expect("both trees have a difference of it");
+    assert!(name.contains(&"a".repeat(40)) && again.contains(&"b".repeat(40)), "{row}");
     let older = shown(&[captured(1, "a", &[("src/z.py", "modified"), ("tests/test_a.py", "deleted")], Vec::new())]);
     assert_eq!(worst(&older), FileRisk::WeakerTests, "a deleted test of a log without counts");
 }

@@ -381,13 +381,6 @@ fn what_a_line_hides_by_white_space_or_look_alikes_is_noted() {
     }
 }
 
-#[test]
-fn a_hunk_cannot_pretend_to_be_a_file() {
-    let diff = part("x", "--- a/x\n+++ b/x\n@@ -1,1 +1,2 @@\n-++ b/y\n+++ b/evil\n+two\n");
-    let lines: Vec<_> = diff::added_lines(&diff).into_iter().map(|h| (h.path, h.line, h.added)).collect();
-    assert_eq!(lines, [("x", 1, "++ b/evil"), ("x", 2, "two")]);
-}
-
 /// A view whose untrusted texts must not become structure.
 pub(super) fn hostile(text: &str) -> CheckpointView {
     let text = text.to_owned();

@@ -66,6 +66,7 @@ fn file(change: &FileChange, facts: Option<&FileFacts>) -> FileLine {
         generated: facts.is_some_and(|facts| facts.generated),
         through: facts.and_then(|facts| facts.through.clone()),
         url: None,
+        earlier: Vec::new(),
     }
 }
 
@@ -88,6 +89,7 @@ fn joined(first: &FileLine, second: FileLine) -> FileLine {
         state,
         modes,
         tests: tests(first.tests, second.tests),
+        earlier: first.earlier.iter().chain(&first.url).cloned().collect(),
         ..second
     }
 }

@@ -111,8 +111,10 @@ pub struct FileLine {
     pub generated: bool,
     /// As [`domain::FileFacts::through`]. Untrusted.
     pub through: Option<String>,
-    /// Address for people of its part of the commit's difference; none where it cannot be made.
+    /// Address for people of its part of the newest commit's difference that has one; none where it cannot be made.
     pub url: Option<String>,
+    /// Those of its parts of earlier commits since the last checkpoint, oldest first.
+    pub earlier: Vec<String>,
 }
 
 /// What became of a file.
