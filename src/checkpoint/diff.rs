@@ -3,9 +3,11 @@
 //! Owns how a diff is divided by files: by the separator lines, which no line of a file can imitate, and never by the content
 //! inside says.
 
+use super::hunks::changes_line_ends;
 use super::view::{CheckpointView, DiffPart};
 use crate::text::{CREDENTIAL_PLACE, MAX_LINE, bytes, code, columns, count, cut, fence, visible};
 use domain::{CapturedTree, FileChange};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Bytes reserved for the frame around the diff.
@@ -79,12 +81,13 @@ pub(super) fn section(view: &CheckpointView, room: usize) -> String {
     let mut left = room - names;
     let (mut shown, mut hidden) = (String::new(), Vec::new());
     for part in &view.diff {
-        let end = if part.binary { 0 } else { head(&part.text, &mut left) };
-        shown.push_str(&part.text[..end]);
-        if end < part.text.len() || !showable(part) {
+        let text = text(part);
+        let end = if part.binary { 0 } else { head(&text, &mut left) };
+        shown.push_str(&text[..end]);
+        if end < text.len() || !showable(part) {
             hidden.push(part);
         }
-        if end < part.text.len() && !part.binary {
+        if end < text.len() && !part.binary {
             // Nothing after a cut is shown.
             left = 0;
         }
@@ -128,9 +131,14 @@ pub(super) fn is_whole(diff: &[DiffPart]) -> bool {
     diff.len() <= MAX_PARTS && diff.iter().all(showable) && diff.iter().map(cost).sum::<usize>() <= WHOLE
 }
 
+/// Its text with a sign for each carriage return at a line's end, unless all lines have one on both sides.
+fn text(part: &DiffPart) -> Cow<'_, str> {
+    if changes_line_ends(part) { part.text.replace("\r\n", "\\r\n").into() } else { part.text.as_str().into() }
+}
+
 /// Whether its text is complete and can be shown unchanged.
 fn showable(part: &DiffPart) -> bool {
-    !part.binary && !part.cut && part.text.lines().all(is_readable)
+    !part.binary && !part.cut && text(part).lines().all(is_readable)
 }
 
 /// Whether a line of a diff is shown to its end, and nothing that it changes is pushed aside.
@@ -157,7 +165,7 @@ pub(super) fn is_pushed_aside(line: &str) -> bool {
 
 /// Bytes of its text in a review.
 fn cost(part: &DiffPart) -> usize {
-    part.text.split_inclusive('\n').map(line_cost).sum()
+    text(part).split_inclusive('\n').map(line_cost).sum()
 }
 
 fn line_cost(line: &str) -> usize {

@@ -9,13 +9,13 @@ pub(super) struct Hunk<'a> {
     pub path: &'a str,
     /// 1-based, in the newest tree's file.
     pub line: u64,
-    /// The added line itself, without its `+`.
+    /// The added line itself, without its `+`; with a carriage return at its end where not all lines have one.
     pub added: &'a str,
 }
 
 /// A line of a hunk.
 struct Line<'a> {
-    /// With its sign.
+    /// With its sign, and with a carriage return at its end.
     text: &'a str,
     /// 1-based, in the file before; of an added line that of the next one there.
     old: u64,
@@ -37,11 +37,25 @@ impl Line<'_> {
 pub(super) fn added_lines(diff: &[DiffPart]) -> Vec<Hunk<'_>> {
     let mut out = Vec::new();
     for (at, part) in diff.iter().enumerate().filter(|(_, part)| !part.binary) {
-        let later = Later::of(diff, at);
+        let (later, marked) = (Later::of(diff, at), changes_line_ends(part));
         let added = new_lines(part).filter_map(|(line, text)| Some((later.number(line)?, text.strip_prefix('+')?)));
-        out.extend(added.map(|(line, added)| Hunk { path: &part.path, line, added }));
+        out.extend(added.map(|(line, added)| {
+            let added = if marked { added } else { added.strip_suffix('\r').unwrap_or(added) };
+            Hunk { path: &part.path, line, added }
+        }));
     }
     out
+}
+
+/// Whether a change may add or take away carriage returns at the ends of lines: some line has one there, and others have none, or there was
+/// no line before.
+pub(super) fn changes_line_ends(part: &DiffPart) -> bool {
+    if part.binary || !part.text.contains("\r\n") {
+        return false;
+    }
+    let lines = lines(part);
+    let returns = lines.iter().filter(|line| line.text.ends_with('\r')).count();
+    returns > 0 && (returns < lines.len() || lines.iter().all(Line::is_added))
 }
 
 /// Whether the difference shows this line of the newest tree's file, changed or beside a change.
@@ -99,7 +113,7 @@ fn lines(part: &DiffPart) -> Vec<Line<'_>> {
     let (mut old, mut new) = (0_u64, 0_u64);
     // Remaining lines of the present hunk, because text such as "@@ -1 +1 @@" inside of it is content.
     let (mut old_left, mut new_left) = (0_u64, 0_u64);
-    for text in part.text.lines() {
+    for text in part.text.split_terminator('\n') {
         if old_left == 0 && new_left == 0 {
             if let Some(head) = hunk_head(text) {
                 [(old, old_left), (new, new_left)] = head;
@@ -125,9 +139,10 @@ fn lines(part: &DiffPart) -> Vec<Line<'_>> {
 fn hunk_head(text: &str) -> Option<[(u64, u64); 2]> {
     let (ranges, _) = text.strip_prefix("@@ -")?.split_once(" @@")?;
     let (old, new) = ranges.split_once(" +")?;
+    let number = |text: &str| text.parse::<u32>().ok().map(u64::from);
     let range = |range: &str| {
         let (start, lines) = range.split_once(',').unwrap_or((range, "1"));
-        let (start, lines) = (start.parse::<u64>().ok()?, lines.parse::<u64>().ok()?);
+        let (start, lines) = (number(start)?, number(lines)?);
         Some((if lines == 0 { start + 1 } else { start }, lines))
     };
     Some([range(old)?, range(new)?])

@@ -23,7 +23,8 @@ pub fn render_notes(view: &CheckpointView) -> Vec<InlineNote> {
     let mut notes = Notes { out: Vec::new(), seen: BTreeSet::new() };
     for line in &lines {
         if line.added.chars().any(|c| is_hidden(c) && c != '\t') {
-            let shown = one_line(line.added.trim());
+            // Not trimmed as white space, because a carriage return at its end is one of them.
+            let shown = one_line(line.added.trim_matches([' ', '\t']));
             let text = format!("This line holds characters that don't show: {}", code(cut(&shown, 120).0));
             notes.push(line, "hidden", text);
         }

@@ -221,6 +221,31 @@ fn what_was_pushed_before_a_tree_was_refused_is_shown_beside_the_refusal() {
 }
 
 #[test]
+fn a_carriage_return_is_shown_unless_all_lines_had_one_before() {
+    let shown = |body: &str| {
+        let diff = vec![part("x.py", &format!("diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n{body}"))];
+        assert!(super::diff::is_whole(&diff));
+        let view = CheckpointView { diff, ..example() };
+        let notes = render_notes(&view).into_iter().filter(|note| note.2.contains("characters that don't show"));
+        (render_checkpoint(&view), notes.map(|(_, line, text)| format!("{line} {text}")).collect::<Vec<_>>())
+    };
+    let note = |line: u64, text: &str| vec![format!("{line} This line holds characters that don't show: `{text}`")];
+    let (text, notes) = shown("@@ -1,2 +1,2 @@\n one\n-foo\n+foo\r\n");
+    assert!(text.contains("@@\n one\n-foo\n+foo\\r\n"), "{text}");
+    assert_eq!(notes, note(2, "foo\\r"));
+    let (text, notes) = shown("@@ -1,2 +1,2 @@\n-foo\r\n-bar\r\n+foo\n+bar\n");
+    assert!(text.contains("@@\n-foo\\r\n-bar\\r\n+foo\n+bar\n"), "{text}");
+    assert!(notes.is_empty(), "{notes:?}");
+    let (text, notes) = shown("@@ -0,0 +1,2 @@\n+#!/bin/sh\r\n+ls\r\n");
+    assert!(text.contains("@@\n+#!/bin/sh\\r\n+ls\\r\n"), "{text}");
+    assert_eq!(notes, note(1, "#!/bin/sh\\r"));
+    // Of a file that has them throughout.
+    let (text, notes) = shown("@@ -1,2 +1,2 @@\n one\r\n-foo\r\n+bar\r\n");
+    assert!(text.contains("@@\n one\n-foo\n+bar\n"), "{text}");
+    assert!(notes.is_empty(), "{notes:?}");
+}
+
+#[test]
 fn what_was_made_executable_and_then_deleted_is_only_deleted() {
     let modes = Some(("000000".to_owned(), "100755".to_owned()));
     let made = FileFacts { path: "run".into(), modes, tests: None, generated: false, through: None };
