@@ -31,12 +31,13 @@ pub(super) fn plus_minus(added: u64, removed: u64) -> String {
 
 /// What changed in all, and the first files of the list.
 pub(super) fn section(out: &mut String, view: &CheckpointView) {
-    let since = match view.begins_at {
-        _ if view.n > 1 => format!("checkpoint {}", view.n - 1),
-        Some((task, n)) => format!("checkpoint {n} of task {task}"),
-        None => code(&view.base_branch),
+    let since = match (view.since, view.begins_at) {
+        _ if view.rebased => code(&view.base_branch),
+        (Some(n), _) => format!("checkpoint {n}"),
+        (None, Some((task, n))) => format!("checkpoint {n} of task {task}"),
+        (None, None) => code(&view.base_branch),
     };
-    if !view.refused.is_empty() {
+    if view.files.is_empty() && !view.refused.is_empty() {
         let _ = writeln!(out, "**Changed since {since}** — not shown: the tree was refused, nothing was pushed");
         return;
     }
@@ -58,8 +59,12 @@ pub(super) fn section(out: &mut String, view: &CheckpointView) {
         1 => "⚠️ 1 file that steers tests changed".to_owned(),
         many => format!("⚠️ {} files that steer tests changed", grouped(many as u64)),
     };
+    let pushed = match &view.pushed {
+        Some(commit) => format!(" · ⚠️ pushed at `{commit}`; a newer tree was refused"),
+        None => String::new(),
+    };
     let sum = plus_minus(added, removed);
-    let _ = writeln!(out, "**Changed since {since}** — {files}, {sum}{link}{weaker} · {steering}\n");
+    let _ = writeln!(out, "**Changed since {since}** — {files}, {sum}{link}{weaker} · {steering}{pushed}\n");
     for (n, file) in (1..).zip(view.files.iter().take(MAX_NAMED)) {
         out.push_str(&row(n, file));
     }
@@ -76,7 +81,7 @@ pub(super) fn least_rest(view: &CheckpointView) -> usize {
 /// counted.
 pub(super) fn rest(view: &CheckpointView, room: usize) -> String {
     let more = view.files.len().saturating_sub(MAX_NAMED);
-    if more == 0 || !view.refused.is_empty() {
+    if more == 0 {
         return String::new();
     }
     let files = count(more as u64, "more changed file");
@@ -103,10 +108,12 @@ pub(super) fn rest(view: &CheckpointView, room: usize) -> String {
     out
 }
 
-/// One file of the list: its name leads to its part of the commit's difference.
+/// One file of the list: its name leads to its part of the commit's difference, and *again* to those of later commits.
 fn row(n: usize, file: &FileLine) -> String {
-    let name = code(&file.path);
-    let name = file.url.as_deref().map_or_else(|| name.clone(), |url| format!("[{name}]({url})"));
+    let mut name = code(&file.path);
+    for (at, url) in file.earlier.iter().chain(&file.url).enumerate() {
+        name = if at == 0 { format!("[{name}]({url})") } else { format!("{name} · [again]({url})") };
+    }
     let sign = if is_weaker(file) { "⚠️ " } else { "" };
     let mut words: Vec<String> = risks(file).into_iter().map(|(_, words)| words).collect();
     if words.is_empty() {

@@ -3,9 +3,11 @@
 //! Owns how a diff is divided by files: by the separator lines, which no line of a file can imitate, and never by the content
 //! inside says.
 
+use super::hunks::changes_line_ends;
 use super::view::{CheckpointView, DiffPart};
 use crate::text::{CREDENTIAL_PLACE, MAX_LINE, bytes, code, columns, count, cut, fence, visible};
 use domain::{CapturedTree, FileChange};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Bytes reserved for the frame around the diff.
@@ -70,7 +72,7 @@ fn sections(diff: &str) -> Vec<&str> {
 
 /// The folded section with the diff, of at most `room` bytes; empty without a diff.
 pub(super) fn section(view: &CheckpointView, room: usize) -> String {
-    if view.diff.is_empty() || !view.refused.is_empty() {
+    if view.diff.is_empty() {
         return String::new();
     }
     let room = room.saturating_sub(FRAME);
@@ -79,12 +81,13 @@ pub(super) fn section(view: &CheckpointView, room: usize) -> String {
     let mut left = room - names;
     let (mut shown, mut hidden) = (String::new(), Vec::new());
     for part in &view.diff {
-        let end = if part.binary { 0 } else { head(&part.text, &mut left) };
-        shown.push_str(&part.text[..end]);
-        if end < part.text.len() || !showable(part) {
+        let text = text(part);
+        let end = if part.binary { 0 } else { head(&text, &mut left) };
+        shown.push_str(&text[..end]);
+        if end < text.len() || !showable(part) {
             hidden.push(part);
         }
-        if end < part.text.len() && !part.binary {
+        if end < text.len() && !part.binary {
             // Nothing after a cut is shown.
             left = 0;
         }
@@ -103,15 +106,14 @@ pub(super) fn section(view: &CheckpointView, room: usize) -> String {
 
 /// What stands in place of a diff that is too large to be read in a review; none for any other.
 pub(super) fn too_large(view: &CheckpointView) -> Option<String> {
-    if !view.refused.is_empty() {
-        return None;
-    }
     let size: usize = view.diff.iter().filter(|part| !part.binary).map(cost).sum();
     if size <= WHOLE && view.diff.len() <= MAX_PARTS {
         return None;
     }
-    let where_to = if view.files.iter().any(|file| file.url.is_some()) {
-        "Each name above leads to that file's difference at exactly this commit"
+    let where_to = if view.files.iter().any(|file| !file.earlier.is_empty()) {
+        "Each name above leads to that file's difference at exactly the commit that made it, *again* to one that a later commit made"
+    } else if view.files.iter().any(|file| file.url.is_some()) {
+        "Each name above leads to that file's difference at exactly the commit that made it"
     } else {
         "Read it under *Files changed*"
     };
@@ -129,9 +131,14 @@ pub(super) fn is_whole(diff: &[DiffPart]) -> bool {
     diff.len() <= MAX_PARTS && diff.iter().all(showable) && diff.iter().map(cost).sum::<usize>() <= WHOLE
 }
 
+/// Its text with a sign for each carriage return at a line's end, unless all lines have one on both sides.
+fn text(part: &DiffPart) -> Cow<'_, str> {
+    if changes_line_ends(part) { part.text.replace("\r\n", "\\r\n").into() } else { part.text.as_str().into() }
+}
+
 /// Whether its text is complete and can be shown unchanged.
 fn showable(part: &DiffPart) -> bool {
-    !part.binary && !part.cut && part.text.lines().all(is_readable)
+    !part.binary && !part.cut && text(part).lines().all(is_readable)
 }
 
 /// Whether a line of a diff is shown to its end, and nothing that it changes is pushed aside.
@@ -158,7 +165,7 @@ pub(super) fn is_pushed_aside(line: &str) -> bool {
 
 /// Bytes of its text in a review.
 fn cost(part: &DiffPart) -> usize {
-    part.text.split_inclusive('\n').map(line_cost).sum()
+    text(part).split_inclusive('\n').map(line_cost).sum()
 }
 
 fn line_cost(line: &str) -> usize {
@@ -197,60 +204,4 @@ fn what_is_missing(hidden: &[&DiffPart], mut room: usize) -> String {
         "**Not shown here, or not whole**: {}{rest}. Read them under *Files changed* before you approve.",
         named.join(", ")
     )
-}
-
-/// One added line.
-pub(super) struct Hunk<'a> {
-    pub path: &'a str,
-    /// 1-based, in the new file.
-    pub line: u64,
-    /// The added line itself, without its `+`.
-    pub added: &'a str,
-}
-
-/// Every added line of a file with its position.
-pub(super) fn added_lines(part: &DiffPart) -> Vec<Hunk<'_>> {
-    let added = new_lines(part).into_iter().filter_map(|(line, text)| Some((line, text.strip_prefix('+')?)));
-    added.map(|(line, added)| Hunk { path: &part.path, line, added }).collect()
-}
-
-/// Whether the difference shows this line of the new file, changed or beside a change.
-pub(super) fn shows_line(part: &DiffPart, line: u64) -> bool {
-    !part.binary && new_lines(part).iter().any(|(at, _)| *at == line)
-}
-
-/// Every line of the new file that the difference shows, with its sign.
-fn new_lines(part: &DiffPart) -> Vec<(u64, &str)> {
-    let mut out = Vec::new();
-    let mut line = 0_u64;
-    // Remaining lines of the present hunk, because text such as "@@ -1 +1 @@" inside of it is content.
-    let (mut old_left, mut new_left) = (0_u64, 0_u64);
-    for text in part.text.lines() {
-        if old_left == 0 && new_left == 0 {
-            if let Some((old, start, new)) = hunk_head(text) {
-                (old_left, line, new_left) = (old, start, new);
-            }
-            continue;
-        }
-        match text.as_bytes().first() {
-            Some(b'-') => old_left = old_left.saturating_sub(1),
-            Some(b'\\') => {}
-            sign => {
-                out.push((line, text));
-                line += 1;
-                new_left = new_left.saturating_sub(1);
-                old_left = if sign == Some(&b'+') { old_left } else { old_left.saturating_sub(1) };
-            }
-        }
-    }
-    out
-}
-
-/// Parses `@@ -4,3 +4,5 @@` to (old lines, new start, new lines).
-fn hunk_head(text: &str) -> Option<(u64, u64, u64)> {
-    let (ranges, _) = text.strip_prefix("@@ -")?.split_once(" @@")?;
-    let (old, new) = ranges.split_once(" +")?;
-    let lines = |range: &str| range.split_once(',').map_or(Some(1), |(_, lines)| lines.parse().ok());
-    let start = new.split(',').next()?.parse().ok()?;
-    Some((lines(old)?, start, lines(new)?))
 }

@@ -48,6 +48,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: ViewContext) -> Checkp
     let mut view = CheckpointView {
         task: task.id.0,
         n,
+        since: before(log, n).map(|(_, n)| n),
         summary: summary(of_done),
         next: next_step(&task.steps),
         branch: request.map(|r| r.branch.clone()).unwrap_or_default(),
@@ -91,7 +92,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: ViewContext) -> Checkp
         _ => None,
     });
     (view.happened, view.hosts) = (super::happened::gather(task, log, window), window.iter().flat_map(hosts).collect());
-    super::trees::gather(&mut view, window, around.commits_url.as_deref());
+    super::trees::gather(&mut view, (log, start(log, n)), around.commits_url.as_deref());
     let blocked = (!view.blocked.is_empty()).then_some(Risk::Blocked);
     let upload = (!view.uploads.is_empty() || view.lost_entries > 0).then_some(Risk::Upload);
     let unseen = view.unseen.then_some(Risk::Unseen);
@@ -99,14 +100,21 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: ViewContext) -> Checkp
     view
 }
 
-/// Index in the log where checkpoint `n` begins: after the last valid one before it, because a voided one does not count as seen.
+/// Index in the log where checkpoint `n` begins: after the last valid one before it.
 pub fn start(log: &[Event], n: u32) -> usize {
-    let void = |n: &u32| log.iter().any(|event| matches!(event, Event::CheckpointVoided { n: at } if at == n));
-    let stands = |event: &Event| match event {
-        Event::CheckpointPosted { n: posted, .. } | Event::Answered { n: posted, .. } => *posted < n && !void(posted),
-        _ => false,
+    before(log, n).map_or(0, |(at, _)| at + 1)
+}
+
+/// Place in the log and number of the last valid checkpoint before `n`, because a voided one does not count as seen.
+fn before(log: &[Event], n: u32) -> Option<(usize, u32)> {
+    let void = |n: u32| log.iter().any(|event| matches!(event, Event::CheckpointVoided { n: at } if *at == n));
+    let stands = |(at, event): (usize, &Event)| match event {
+        Event::CheckpointPosted { n: posted, .. } | Event::Answered { n: posted, .. } => {
+            (*posted < n && !void(*posted)).then_some((at, *posted))
+        }
+        _ => None,
     };
-    log.iter().rposition(stands).map_or(0, |at| at + 1)
+    log.iter().enumerate().rev().find_map(stands)
 }
 
 /// Where the agent's summary and claims stand: in the window, but for finished work that was merged onto a newer base without the agent

@@ -163,6 +163,47 @@ fn finished_work_on_a_newer_base_shows_what_its_done_said_and_new_work_does_not(
 }
 
 #[test]
+fn what_changed_is_said_since_the_review_that_people_saw() {
+    let tree = |n, digit: &str| {
+        let file = FileChange { path: "a.py".into(), added: 2, removed: 1, kind: "modified".into(), bytes: Some(9) };
+        let (outside, marked, facts, steering, left_out) = Default::default();
+        let (commit, diff) = (Commit::parse(&digit.repeat(40)).unwrap(), "d\n".into());
+        let files = vec![file];
+        let tree = CapturedTree { outside, marked, facts, commit, files, diff, steering, diff_cut: 0, left_out };
+        Event::TreeCaptured { n, tree }
+    };
+    let posted =
+        |n| Event::CheckpointPosted { n, review: 5, number: 9, at: 0, commit: None, last: false, verdict: None };
+    let since = |log: &[Event], n| {
+        let view = gather(&Task::fold(TaskId(7), log), log, n, ViewContext::default());
+        let text = render_checkpoint(&view);
+        let line = text.lines().find_map(|line| line.strip_prefix("**Changed since ")).unwrap_or_default();
+        let added: u64 = view.files.iter().map(|file| file.added).sum();
+        (line.split("** — ").next().unwrap_or_default().to_owned(), added)
+    };
+    let lines = |since: &str, added: u64| (since.to_owned(), added);
+    // The first number was used up by work that failed checks returned to the agent.
+    let mut log = vec![request(), Event::PublishStarted { n: 1, why: Why::Done }, tree(1, "a"), tree(2, "b")];
+    assert_eq!(since(&log, 2), lines("`main`", 4));
+    log.extend([posted(2), tree(4, "c")]);
+    assert_eq!(since(&log, 4), lines("checkpoint 2", 2));
+    let voided = [&log[..], &[Event::CheckpointVoided { n: 2 }]].concat();
+    assert_eq!(since(&voided, 4), lines("`main`", 6), "nobody saw the review that was voided");
+    // The tree on a newer base is all of the work.
+    let commit = |digit: &str| Commit::parse(&digit.repeat(40)).unwrap();
+    let rebased = domain::Rebased { from: commit("a"), head: commit("c"), onto: commit("e"), conflicts: Vec::new() };
+    log.extend([posted(4), Event::Rebased(Box::new(rebased)), tree(5, "f")]);
+    assert_eq!(since(&log, 5), lines("`main`", 2));
+    let again = [&voided[..], &log[log.len() - 2..]].concat();
+    assert_eq!(since(&again, 5), lines("`main`", 2), "what was captured on the base before is not shown twice");
+    let refused = Event::TreeRefused { n: 5, reasons: vec!["x".into()] };
+    let later = [&log[..log.len() - 1], &[refused, posted(5), tree(6, "f")]].concat();
+    assert_eq!(since(&later, 6), lines("`main`", 2), "the refused one showed no tree there");
+    log.extend([posted(5), tree(6, "b")]);
+    assert_eq!(since(&log, 6), lines("checkpoint 5", 2));
+}
+
+#[test]
 fn a_second_look_that_did_not_come_is_missed_with_its_reason() {
     let looked = |text: &str, tokens: u64| Event::SecondLooked {
         n: 1,

@@ -90,7 +90,7 @@ pub(super) fn changed(out: &mut String, view: &CheckpointView) {
     if view.hosts.is_empty() {
         return;
     }
-    let since = if view.n > 1 { format!("checkpoint {}", view.n - 1) } else { "the beginning".to_owned() };
+    let since = view.since.map_or("the beginning".to_owned(), |n| format!("checkpoint {n}"));
     let lines = view.hosts.iter().rev().take(MAX_NAMED).rev().map(|line| {
         let how = match line.change {
             HostChange::Task => "allowed for this task",

@@ -1,6 +1,7 @@
 //! Inline notes on changed lines that deserve attention, written by the bot, with untrusted text as code.
 
-use super::diff::{Hunk, added_lines, is_pushed_aside, shows_line};
+use super::diff::is_pushed_aside;
+use super::hunks::{Hunk, added_lines, shows_line};
 use super::view::{ActionLine, ActionResult, CheckpointView};
 use crate::text::{code, columns, cut, is_hidden, one_line};
 use std::collections::BTreeSet;
@@ -15,14 +16,15 @@ pub type InlineNote = (String, u64, String);
 
 /// Notes where remarks stand that were settled, then the most important others: at most one per file and reason, and four in all.
 pub fn render_notes(view: &CheckpointView) -> Vec<InlineNote> {
-    if view.commit.is_none() {
+    if view.commit.is_none() && view.pushed.is_none() {
         return Vec::new();
     }
-    let lines: Vec<Hunk<'_>> = view.diff.iter().filter(|part| !part.binary).flat_map(added_lines).collect();
+    let lines = added_lines(&view.diff);
     let mut notes = Notes { out: Vec::new(), seen: BTreeSet::new() };
     for line in &lines {
         if line.added.chars().any(|c| is_hidden(c) && c != '\t') {
-            let shown = one_line(line.added.trim());
+            // Not trimmed as white space, because a carriage return at its end is one of them.
+            let shown = one_line(line.added.trim_matches([' ', '\t']));
             let text = format!("This line holds characters that don't show: {}", code(cut(&shown, 120).0));
             notes.push(line, "hidden", text);
         }
@@ -50,8 +52,7 @@ pub fn render_notes(view: &CheckpointView) -> Vec<InlineNote> {
             notes.push(line, "origin", text);
         }
     }
-    let at = |path: &str, line: u64| view.diff.iter().any(|part| part.path == path && shows_line(part, line));
-    let mut out = super::remarks::notes(view, at);
+    let mut out = super::remarks::notes(view, |path, line| shows_line(&view.diff, path, line));
     out.extend(notes.out);
     out
 }

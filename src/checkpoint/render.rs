@@ -52,7 +52,7 @@ pub fn render_checkpoint(view: &CheckpointView) -> String {
     }
     waiting(&mut out, view);
     out.push('\n');
-    refusal(&mut out, view);
+    super::refused::warning(&mut out, view);
     let foot = foot(view, None);
     finish(out, view, foot, false)
 }
@@ -352,26 +352,6 @@ fn columns(out: &mut String, view: &CheckpointView) {
     let _ = writeln!(out, "| the agent says | the log shows |\n|---|---|\n| {agent} | {log} |\n{claims}");
 }
 
-fn refusal(out: &mut String, view: &CheckpointView) {
-    if view.refused.is_empty() {
-        return;
-    }
-    out.push_str(
-        "> [!WARNING]\n> The work was not taken out of the sandbox, so there is no diff and nothing to merge:\n",
-    );
-    for reason in view.refused.iter().take(MAX_NAMED) {
-        let _ = writeln!(out, "> - {}", code(reason));
-    }
-    more(out, view.refused.len(), "> - ", "reason");
-    out.push_str("> \n> An approval lets the agent go on and mend it.\n\n");
-}
-
-fn more(out: &mut String, all: usize, lead: &str, noun: &str) {
-    if all > MAX_NAMED {
-        let _ = writeln!(out, "{lead}and {} more", count((all - MAX_NAMED) as u64, noun));
-    }
-}
-
 fn warnings(view: &CheckpointView, last: bool) -> String {
     let mut out = String::new();
     if let Some(note) = &view.note {
@@ -438,12 +418,17 @@ fn foot(view: &CheckpointView, bind: Option<&str>) -> String {
     };
     let granted = spent.granted_micros.map(|micros| format!(" of {}", dollars(micros))).unwrap_or_default();
     let money = format!("{}{granted}", cost(spent.cost_micros, spent.unpriced));
+    let commit = match (&view.commit, &view.pushed) {
+        (Some(commit), _) => format!("commit `{}`", short(commit)),
+        (None, Some(pushed)) => format!("commit `{pushed}`, without the newest work"),
+        (None, None) => "no commit".to_owned(),
+    };
     let mut facts = vec![
         format!("task {}", view.task),
         format!("{} tokens{thought}", grouped(spent.tokens)),
         money,
         duration(spent.duration_ms),
-        view.commit.as_deref().map_or("no commit".to_owned(), |commit| format!("commit `{}`", short(commit))),
+        commit,
     ];
     if view.scripted {
         facts.push("the model was a recording".to_owned());

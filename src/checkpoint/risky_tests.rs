@@ -101,6 +101,10 @@ fn a_large_diff_is_summed_up_by_files_that_lead_to_their_part() {
     assert!(!text.contains("```diff"), "none of it is shown in part");
     assert!(render_final(&large(11, 60_000)).contains("```diff"), "a final review shows what it can hold");
     assert!(render_checkpoint(&large(11, 600)).contains("```diff"), "a small one is shown");
+    let mut twice = large(1, 60_000);
+    twice.files[0].earlier.push(page("a"));
+    let twice = render_checkpoint(&twice);
+    assert!(twice.contains("made it, *again* to one that a later commit made. Read them all"), "{twice}");
     let none = CheckpointView { files: vec![file("a")], ..large(1, 60_000) };
     assert!(render_checkpoint(&none).contains("Read it under *Files changed*"), "without an address");
 }
@@ -177,9 +181,68 @@ fn trees_of_one_checkpoint_are_one_change_and_older_logs_are_ordered_too() {
     log.push(captured(1, "b", &[("tests/test_a.py", "modified")], vec![again]));
     let view = shown(&log);
     assert_eq!((view.files.len(), worst(&view)), (2, FileRisk::Steers), "nothing is lost in the end");
-    assert!(view.files[0].url.as_deref().is_some_and(|url| url.contains(&"b".repeat(40))), "the newer commit");
+    let row = listed(&render_checkpoint(&view))[0].to_owned();
+    let (name, again) = row.split_once(") · [again](").expect("both trees have a difference of it");
+    assert!(name.contains(&"a".repeat(40)) && again.contains(&"b".repeat(40)), "{row}");
     let older = shown(&[captured(1, "a", &[("src/z.py", "modified"), ("tests/test_a.py", "deleted")], Vec::new())]);
     assert_eq!(worst(&older), FileRisk::WeakerTests, "a deleted test of a log without counts");
+}
+
+/// Otherwise it would be in no review at all: the next one begins behind this one.
+#[test]
+fn what_was_pushed_before_a_tree_was_refused_is_shown_beside_the_refusal() {
+    let refused = |n| Event::TreeRefused { n, reasons: vec!["`.gitattributes` is protected".into()] };
+    let shown = |log: &[Event]| {
+        let view = gather(&Task::fold(TaskId(7), log), log, 2, ViewContext::default());
+        CheckpointView { base_branch: "main".into(), ..view }
+    };
+    let view = shown(&[captured(1, "a", &[("src/z.py", "modified")], Vec::new()), refused(2)]);
+    assert_eq!((view.commit.as_deref(), view.pushed.as_deref()), (None, Some("aaaaaaaaaa")));
+    let text = render_checkpoint(&view);
+    assert_eq!(listed(&text), ["1. `src/z.py` +1 −1"]);
+    assert!(text.contains("```diff\ndiff --git a/src/z.py b/src/z.py\n+x\n"), "{text}");
+    assert!(text.contains("· ⚠️ pushed at `aaaaaaaaaa`; a newer tree was refused\n"), "{text}");
+    assert!(text.contains("> What this review shows was pushed before, at `aaaaaaaaaa`."), "{text}");
+    assert!(text.contains("> - `` `.gitattributes` is protected ``"), "{text}");
+    for false_words in ["nothing was pushed", "nothing to merge", "no commit"] {
+        assert!(!text.contains(false_words), "{text}");
+    }
+    let changed: Vec<_> = (0..11).map(|n| format!("src/{n}.py")).collect();
+    let changed: Vec<_> = changed.iter().map(|path| (path.as_str(), "modified")).collect();
+    let many = render_checkpoint(&shown(&[captured(1, "a", &changed, Vec::new()), refused(2)]));
+    assert_eq!(listed(&many).len(), 11, "the folded ones too");
+    let nothing = render_checkpoint(&shown(&[refused(1)]));
+    assert!(nothing.contains("nothing was pushed") && nothing.contains("nothing to merge"), "{nothing}");
+    // What an approved checkpoint showed is not shown again.
+    let posted =
+        Event::CheckpointPosted { n: 1, review: 1, number: 1, at: 0, commit: None, last: false, verdict: None };
+    let view = shown(&[captured(1, "a", &[("src/z.py", "modified")], Vec::new()), posted, refused(2)]);
+    assert_eq!((view.files.len(), view.pushed), (0, None));
+}
+
+#[test]
+fn a_carriage_return_is_shown_unless_all_lines_had_one_before() {
+    let shown = |body: &str| {
+        let diff = vec![part("x.py", &format!("diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n{body}"))];
+        assert!(super::diff::is_whole(&diff));
+        let view = CheckpointView { diff, ..example() };
+        let notes = render_notes(&view).into_iter().filter(|note| note.2.contains("characters that don't show"));
+        (render_checkpoint(&view), notes.map(|(_, line, text)| format!("{line} {text}")).collect::<Vec<_>>())
+    };
+    let note = |line: u64, text: &str| vec![format!("{line} This line holds characters that don't show: `{text}`")];
+    let (text, notes) = shown("@@ -1,2 +1,2 @@\n one\n-foo\n+foo\r\n");
+    assert!(text.contains("@@\n one\n-foo\n+foo\\r\n"), "{text}");
+    assert_eq!(notes, note(2, "foo\\r"));
+    let (text, notes) = shown("@@ -1,2 +1,2 @@\n-foo\r\n-bar\r\n+foo\n+bar\n");
+    assert!(text.contains("@@\n-foo\\r\n-bar\\r\n+foo\n+bar\n"), "{text}");
+    assert!(notes.is_empty(), "{notes:?}");
+    let (text, notes) = shown("@@ -0,0 +1,2 @@\n+#!/bin/sh\r\n+ls\r\n");
+    assert!(text.contains("@@\n+#!/bin/sh\\r\n+ls\\r\n"), "{text}");
+    assert_eq!(notes, note(1, "#!/bin/sh\\r"));
+    // Of a file that has them throughout.
+    let (text, notes) = shown("@@ -1,2 +1,2 @@\n one\r\n-foo\r\n+bar\r\n");
+    assert!(text.contains("@@\n one\n-foo\n+bar\n"), "{text}");
+    assert!(notes.is_empty(), "{notes:?}");
 }
 
 #[test]

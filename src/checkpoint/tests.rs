@@ -37,6 +37,7 @@ pub(super) fn example() -> CheckpointView {
     CheckpointView {
         task: 1,
         n: 2,
+        since: Some(1),
         actions: vec![
             line(6, "read_file", "semver.py", ActionResult::Lines(6)),
             line(7, "edit_file", "semver.py", ActionResult::Changed { added: 1, removed: 1 }),
@@ -91,8 +92,8 @@ fn an_ordinary_checkpoint() {
 #[test]
 fn a_checkpoint_without_a_commit() {
     let reasons = vec!["`link` points outside of the repository".to_owned(), "submodule at `vendor/x`".to_owned()];
-    let steering = Vec::new();
-    let view = CheckpointView { commit: None, refused: reasons, files: Vec::new(), steering, ..example() };
+    let (files, steering, diff) = Default::default();
+    let view = CheckpointView { commit: None, refused: reasons, files, steering, diff, ..example() };
     let text = render_checkpoint(&view);
     assert!(!text.contains("<details>"));
     insta::assert_snapshot!("checkpoint_refused", text);
@@ -102,6 +103,7 @@ fn a_checkpoint_without_a_commit() {
 fn a_checkpoint_that_changed_nothing() {
     let view = CheckpointView {
         n: 1,
+        since: None,
         files: Vec::new(),
         steering: Vec::new(),
         diff: Vec::new(),
@@ -145,7 +147,7 @@ fn hosts_that_people_allowed_are_named_and_blocked_ones_are_offered() {
         let told = text.lines().filter(|line| line.contains("Hosts since") || line.contains("blocked:"));
         told.map(str::to_owned).collect::<Vec<_>>().join("\n")
     };
-    let other = CheckpointView { n: 1, blocked: vec![blocked("10.0.0.1", 80)], ..view.clone() };
+    let other = CheckpointView { n: 1, since: None, blocked: vec![blocked("10.0.0.1", 80)], ..view.clone() };
     insta::assert_snapshot!("hosts", [about(&render_checkpoint(&view)), about(&render_final(&other))].join("\n"));
     let many = CheckpointView { hosts: vec![line("a.example", HostChange::Task); 11], ..example() };
     assert!(about(&render_checkpoint(&many)).contains("before these 3 more"));
@@ -377,13 +379,6 @@ fn what_a_line_hides_by_white_space_or_look_alikes_is_noted() {
     for fine in ["paypal = 1", "x = 'паспорт', 'αβγ'", "\tx = 1\t\t# one"] {
         assert_eq!(notes(fine), "", "{fine}");
     }
-}
-
-#[test]
-fn a_hunk_cannot_pretend_to_be_a_file() {
-    let diff = part("x", "--- a/x\n+++ b/x\n@@ -1,1 +1,2 @@\n-++ b/y\n+++ b/evil\n+two\n");
-    let lines: Vec<_> = diff::added_lines(&diff).into_iter().map(|h| (h.path, h.line, h.added)).collect();
-    assert_eq!(lines, [("x", 1, "++ b/evil"), ("x", 2, "two")]);
 }
 
 /// A view whose untrusted texts must not become structure.

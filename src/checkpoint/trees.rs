@@ -5,8 +5,13 @@ use super::view::{CheckpointView, FileLine, FileState};
 use crate::forge::gitea::pages::file_of_commit;
 use domain::{CapturedTree, Event, FileChange, FileFacts, TestCounts};
 
-/// Adds what the trees of `window` change. `commits` is the address of the repository's commits.
-pub(super) fn gather(view: &mut CheckpointView, window: &[Event], commits: Option<&str>) {
+/// Adds what the trees of the log from `from` on change. `commits` is the address of the repository's commits.
+pub(super) fn gather(view: &mut CheckpointView, (log, from): (&[Event], usize), commits: Option<&str>) {
+    let rebased = log.iter().rposition(|event| matches!(event, Event::Rebased(_)));
+    let tree = |event: &Event| matches!(event, Event::TreeCaptured { .. } | Event::TreeUnchanged { .. });
+    view.rebased = rebased.is_some_and(|at| at >= from || !log[at..from].iter().any(tree));
+    // The first tree on a newer base holds all of the work, also what was captured before.
+    let window = &log[from.max(rebased.map_or(0, |at| at + 1))..];
     for event in window {
         match event {
             Event::TreeCaptured { tree, .. } => add(view, tree, commits),
@@ -14,8 +19,19 @@ pub(super) fn gather(view: &mut CheckpointView, window: &[Event], commits: Optio
             _ => {}
         }
     }
+    if !view.refused.is_empty() {
+        view.pushed = newest(window).map(|tree| tree.commit.short().to_owned());
+    }
     view.unseen |= !super::diff::is_whole(&view.diff);
     order::sort(view);
+}
+
+/// The newest tree with a change. Each was pushed before anything else was captured.
+fn newest(window: &[Event]) -> Option<&CapturedTree> {
+    window.iter().rev().find_map(|event| match event {
+        Event::TreeCaptured { tree, .. } => Some(tree),
+        _ => None,
+    })
 }
 
 fn add(view: &mut CheckpointView, tree: &CapturedTree, commits: Option<&str>) {
@@ -50,6 +66,7 @@ fn file(change: &FileChange, facts: Option<&FileFacts>) -> FileLine {
         generated: facts.is_some_and(|facts| facts.generated),
         through: facts.and_then(|facts| facts.through.clone()),
         url: None,
+        earlier: Vec::new(),
     }
 }
 
@@ -72,6 +89,7 @@ fn joined(first: &FileLine, second: FileLine) -> FileLine {
         state,
         modes,
         tests: tests(first.tests, second.tests),
+        earlier: first.earlier.iter().chain(&first.url).cloned().collect(),
         ..second
     }
 }

@@ -111,8 +111,10 @@ pub struct FileLine {
     pub generated: bool,
     /// As [`domain::FileFacts::through`]. Untrusted.
     pub through: Option<String>,
-    /// Address for people of its part of the commit's difference; none where it cannot be made.
+    /// Address for people of its part of the newest commit's difference that has one; none where it cannot be made.
     pub url: Option<String>,
+    /// Those of its parts of earlier commits since the last checkpoint, oldest first.
+    pub earlier: Vec<String>,
 }
 
 /// What became of a file.
@@ -364,6 +366,10 @@ pub struct CheckpointView {
     pub task: i64,
     /// This checkpoint's number, from 1.
     pub n: u32,
+    /// The number of the newest review before this one that was not voided: the last checkpoint; none before the first.
+    pub since: Option<u32>,
+    /// Whether `files` are all of the work, because it was brought onto a newer base and no review has shown a tree there yet.
+    pub rebased: bool,
     /// Actions since the last checkpoint, in order.
     pub actions: Vec<ActionLine>,
     /// Candidates that were tried since the last checkpoint, in order.
@@ -418,8 +424,10 @@ pub struct CheckpointView {
     pub base_branch: String,
     /// The checkpoint of an earlier task that the work begins from, by that task's number and its own; none where it begins from the base.
     pub begins_at: Option<(i64, u32)>,
-    /// Untrusted reasons why the tree was refused; if not empty there is no commit.
+    /// Untrusted reasons why the newest tree was refused; if not empty there is no commit.
     pub refused: Vec<String>,
+    /// The commit at which `files` were pushed before the newest tree was refused, shortened; none where they were not.
+    pub pushed: Option<String>,
     /// Address for people of the comparison `base...branch`; ours.
     pub compare_url: Option<String>,
     /// The last verification's verdict; none before there is one.
