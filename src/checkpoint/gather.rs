@@ -1,10 +1,10 @@
 //! Builds a view from a task's log. Pure; data outside of the log is in [`ViewContext`].
 
-use super::touched;
 use super::view::{
     ActionLine, ActionResult, BaseMoved, BlockedLine, CheckpointView, EvidenceLine, HostChange, HostLine, Overlap,
     Spent, UploadLine, VerdictKind, VerdictView,
 };
+use super::{evidence, touched};
 use crate::redact;
 use crate::sandbox::failures::failure;
 use crate::sandbox::mistakes;
@@ -213,16 +213,14 @@ pub fn lines<'a>(log: &'a [Event], window: &'a [Event], blocked: &[BlockedLine])
 
 fn actions(view: &mut CheckpointView, log: &[Event], window: &[Event]) {
     for (line, action) in lines(log, window, &view.blocked) {
-        if let (Action::Bash { command }, ActionResult::Exited { code, note, failed, .. }) = (action, &line.result) {
-            let (command, note) = (redact::in_words(command), note.clone());
-            view.evidence.push(EvidenceLine { command, exit_code: *code, note, failed: *failed });
+        if let Action::Bash { command } = action
+            && evidence::has_run(&line.result)
+        {
+            view.evidence.push(EvidenceLine { command: redact::in_words(command), result: line.result.clone() });
         }
         view.actions.push(line);
     }
-    // A command with a test summary says more than others.
-    if view.evidence.iter().any(|line| line.note.is_some()) {
-        view.evidence.retain(|line| line.note.is_some());
-    }
+    evidence::keep_telling(&mut view.evidence);
 }
 
 fn result(action: &Action, outcome: &Outcome, blocked: &[BlockedLine]) -> ActionResult {

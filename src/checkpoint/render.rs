@@ -4,13 +4,15 @@
 //! Tests: `src/checkpoint/tests.rs` (snapshots, and a hostile view through a Markdown parser).
 
 use super::changed::plus_minus;
+use super::evidence::but;
 use super::touched;
-use super::view::{ActionLine, ActionResult, CheckpointView, EvidenceLine, VerdictKind, VerdictView};
+use super::view::{ActionResult, CheckpointView, VerdictKind, VerdictView};
 use crate::command::answer_line;
 use crate::text::{code, cost, count, dollars, duration, grouped, plain_cell, prose, prose_cell};
 use domain::{BaseTests, Risk};
 use std::fmt::Write as _;
 
+pub use super::evidence::result;
 pub use super::notes::{InlineNote, render_notes};
 
 /// The most bytes of a body, without its mark; forges accept more, but people do not read it.
@@ -37,7 +39,7 @@ pub fn render_checkpoint(view: &CheckpointView) -> String {
     super::base_moved::moved_on(&mut out, view);
     super::conflict_items::section(&mut out, view);
     super::remarks::section(&mut out, view);
-    evidence(&mut out, view);
+    super::evidence::section(&mut out, view);
     second_look(&mut out, view);
     super::hosts::changed(&mut out, view);
     if let Some(verdict) = &view.verdict {
@@ -193,46 +195,6 @@ fn background(out: &mut String, view: &CheckpointView) {
     );
 }
 
-/// How an action ended, in a few words for a cell of a table.
-pub fn result(action: &ActionLine) -> String {
-    let cell = |text: &str| plain_cell(crate::text::cut(text, 100).0);
-    match &action.result {
-        ActionResult::Done => "done".to_owned(),
-        ActionResult::Started => "started in the background".to_owned(),
-        ActionResult::Lines(lines) => count(*lines, "line"),
-        ActionResult::Changed { added, removed } => plus_minus(*added, *removed),
-        ActionResult::Exited { code, note, failed, ms } => {
-            let sign = match (code, failed) {
-                (0, false) => "✅",
-                (0, true) => "⚠️",
-                _ => "❌",
-            };
-            let note = note.as_deref().map(|note| format!(" · {}", cell(note))).unwrap_or_default();
-            format!("{sign} exit {code}{note} · {}", duration(*ms))
-        }
-        ActionResult::Signaled { signal, ms } => format!("❌ ended by signal {signal} · {}", duration(*ms)),
-        ActionResult::TimedOut { ms } => format!("⏱ stopped after {}", duration(*ms)),
-        ActionResult::Exhausted(what) => format!("❌ {what} ran out"),
-        ActionResult::Blocked => "⛔ blocked by the router".to_owned(),
-        ActionResult::Denied(reason) => format!("⛔ refused: {}", cell(reason)),
-        ActionResult::Interrupted => "⚠️ interrupted; it may have run".to_owned(),
-        ActionResult::Failed(reason) => format!("❌ {}", cell(reason)),
-    }
-}
-
-fn evidence(out: &mut String, view: &CheckpointView) {
-    if view.evidence.is_empty() {
-        out.push_str("**Evidence** — none: no command ran\n");
-        return;
-    }
-    let lines = view.evidence.iter().rev().take(3).rev().map(|line| {
-        let note = line.note.as_deref().map(|note| format!(", {}", code(note))).unwrap_or_default();
-        format!("{}{} exit {}{note}", doubt(line), code(&line.command), line.exit_code)
-    });
-    let lines = lines.collect::<Vec<_>>().join(" · ");
-    let _ = writeln!(out, "**Evidence** — from the log: {lines} (reported by code under review)");
-}
-
 /// The text of a model that did not take part in the work.
 fn second_look(out: &mut String, view: &CheckpointView) {
     if let Some((text, model)) = &view.second_look {
@@ -247,15 +209,6 @@ fn second_look(out: &mut String, view: &CheckpointView) {
         let by = if model.is_empty() { "the reviewer".to_owned() } else { code(model) };
         let _ = writeln!(out, "\n**No second look** — by {by}: {}.", prose(why.trim_end_matches('.'), MAX_SUMMARY));
     }
-}
-
-/// A warning sign for a successful command whose output summarizes a failure.
-fn doubt(line: &EvidenceLine) -> &'static str {
-    if line.exit_code == 0 && line.failed { "⚠️ " } else { "" }
-}
-
-fn but(failure: &str) -> String {
-    format!(", but its output says {}", plain_cell(failure))
 }
 
 fn verdict_line(verdict: &VerdictView, view: &CheckpointView) -> String {
@@ -337,11 +290,7 @@ fn columns(out: &mut String, view: &CheckpointView) {
     {
         log.push(format!("⚠️ its checks ended with exit 0{}", but(failure)));
     }
-    for line in view.evidence.iter().rev().take(3).rev() {
-        let but =
-            if doubt(line).is_empty() { String::new() } else { line.note.as_deref().map(but).unwrap_or_default() };
-        log.push(format!("{}{} exit {}{but}", doubt(line), plain_cell(&line.command), line.exit_code));
-    }
+    log.extend(super::evidence::cells(view));
     let (added, removed) = view.files.iter().fold((0, 0), |(a, r), file| (a + file.added, r + file.removed));
     log.push(format!(
         "{} changed since the last checkpoint, {}",
