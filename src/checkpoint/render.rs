@@ -8,6 +8,7 @@ use super::evidence::but;
 use super::touched;
 use super::view::{ActionResult, CheckpointView, VerdictKind, VerdictView};
 use crate::command::answer_line;
+use crate::sandbox::shown_tail;
 use crate::text::{code, cost, count, dollars, duration, grouped, plain_cell, prose, prose_cell};
 use domain::{BaseTests, Risk};
 use std::fmt::Write as _;
@@ -23,6 +24,8 @@ const MAX_DIFF: usize = 40 * 1024;
 const MAX_NAMED: usize = 8;
 const MAX_SUMMARY: usize = 1200;
 const MAX_NEXT: usize = 500;
+/// The most bytes of the end of an output.
+const MAX_TAIL: usize = 4_000;
 /// The most characters of a second model's text.
 const MAX_SECOND: usize = 3000;
 
@@ -250,13 +253,12 @@ fn missing(names: &[String]) -> String {
 }
 
 fn tail(out: &mut String, verdict: &VerdictView) {
-    let shown = verdict.tail.trim_end();
-    let start = shown.char_indices().rev().nth(4000).map_or(0, |(at, _)| at);
+    let (shown, is_cut) = shown_tail(&verdict.tail, verdict.exit_code, MAX_TAIL);
     out.push_str("<details><summary>The end of its output (reported by code under review)</summary>\n\n");
-    if start > 0 {
-        let _ = writeln!(out, "{} before this are not shown.\n", count(start as u64, "byte"));
+    if is_cut {
+        out.push_str("What it printed before is not shown.\n\n");
     }
-    out.push_str(&crate::text::fence(&shown[start..], "text"));
+    out.push_str(&crate::text::fence(&shown, "text"));
     out.push_str("\n</details>\n\n");
 }
 
@@ -424,6 +426,15 @@ fn finish(mut out: String, view: &CheckpointView, foot: String, last: bool) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn why_the_checks_were_ended_stands_before_the_end_of_a_long_output() {
+        let why = "[the tests took longer than they may and were stopped]";
+        let tail = format!("{why}\n{}", "line\n".repeat(1000));
+        let verdict = Some(VerdictView { tail, ..VerdictView::default() });
+        let text = render_final(&CheckpointView { verdict, ..CheckpointView::default() });
+        assert!(text.contains(&format!("What it printed before is not shown.\n\n```text\n{why}\n")), "{text}");
+    }
 
     #[test]
     fn what_was_thought_stands_beside_the_tokens_where_it_is_known() {
