@@ -252,6 +252,15 @@ fn missing(names: &[String]) -> String {
     format!("❌ tests of the base did not run: {}{more}", shown.join(", "))
 }
 
+/// Why a verdict is a failure although the checks passed and no test of the base is missing.
+fn in_spite(view: &CheckpointView, verdict: &VerdictView) -> String {
+    match (&view.breach, verdict.base_tests) {
+        (Some((words, _)), _) => format!("the branch {words}"),
+        (None, BaseTests::Ran { exit_code }) if exit_code != Some(0) => "with the base's tests they fail".to_owned(),
+        (None, BaseTests::Ran { .. } | BaseTests::Same) => "the verdict is a failure".to_owned(),
+    }
+}
+
 fn tail(out: &mut String, verdict: &VerdictView) {
     let (shown, is_cut) = shown_tail(&verdict.tail, verdict.exit_code, MAX_TAIL);
     out.push_str("<details><summary>The end of its output (reported by code under review)</summary>\n\n");
@@ -270,6 +279,9 @@ fn columns(out: &mut String, view: &CheckpointView) {
         log.push(match (verdict.kind, verdict.exit_code) {
             (VerdictKind::Passed, _) => "✅ the bot's own run of the checks passed".to_owned(),
             (VerdictKind::Failed, _) if !verdict.missing.is_empty() => missing(&verdict.missing),
+            (VerdictKind::Failed, Some(0)) => {
+                format!("❌ the bot's own run of the checks ended with exit 0, but {}", in_spite(view, verdict))
+            }
             (VerdictKind::Failed, Some(code)) => format!("❌ the bot's own run of the checks failed with exit {code}"),
             (VerdictKind::Failed, None) => "❌ the bot's own run of the checks did not end".to_owned(),
             (VerdictKind::None, _) => "⚠️ the bot found no checks to run".to_owned(),
@@ -434,6 +446,21 @@ mod tests {
         let verdict = Some(VerdictView { tail, ..VerdictView::default() });
         let text = render_final(&CheckpointView { verdict, ..CheckpointView::default() });
         assert!(text.contains(&format!("What it printed before is not shown.\n\n```text\n{why}\n")), "{text}");
+    }
+
+    #[test]
+    fn checks_that_passed_are_not_said_to_have_failed() {
+        let (kind, base_tests) = (VerdictKind::Failed, BaseTests::Ran { exit_code: Some(1) });
+        let verdict = VerdictView { kind, exit_code: Some(0), base_tests, ..VerdictView::default() };
+        let mut view = CheckpointView { verdict: Some(verdict), ..CheckpointView::default() };
+        let told = |view: &CheckpointView, why: &str| {
+            let text = render_final(view);
+            assert!(text.contains(&format!("the checks ended with exit 0, but {why}<br>")), "{text}");
+            assert!(!text.contains("failed with exit"), "{text}");
+        };
+        told(&view, "with the base's tests they fail");
+        view.breach = Some(("changes more than tests", vec!["a.py".to_owned()]));
+        told(&view, "the branch changes more than tests");
     }
 
     #[test]
