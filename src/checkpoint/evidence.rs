@@ -1,6 +1,6 @@
 //! How actions ended, in words, and the commands among them that are evidence of the work. Pure.
 //!
-//! What a command printed is reported by code under review. Tests: `src/checkpoint/gathered_tests.rs`, `src/checkpoint/tests.rs`.
+//! What a command printed is reported by code under review. Tests: below, `src/checkpoint/gathered_tests.rs`, `src/checkpoint/tests.rs`.
 
 use super::changed::plus_minus;
 use super::view::{ActionLine, ActionResult, CheckpointView, EvidenceLine};
@@ -91,7 +91,6 @@ pub fn result(action: &ActionLine) -> String {
 }
 
 fn ended(result: &ActionResult) -> String {
-    let cell = |text: &str| plain_cell(crate::text::cut(text, 100).0);
     match result {
         ActionResult::Done => "done".to_owned(),
         ActionResult::Started => "started in the background".to_owned(),
@@ -103,15 +102,27 @@ fn ended(result: &ActionResult) -> String {
                 (0, true) => "⚠️",
                 _ => "❌",
             };
-            let note = note.as_deref().map(|note| format!(" · {}", cell(note))).unwrap_or_default();
+            let note = note.as_deref().map(|note| format!(" · {}", plain_cell(note))).unwrap_or_default();
             format!("{sign} exit {code}{note} · {}", duration(*ms))
         }
         ActionResult::Signaled { signal, ms } => format!("❌ ended by signal {signal} · {}", duration(*ms)),
         ActionResult::TimedOut { ms } => format!("⏱ stopped after {}", duration(*ms)),
         ActionResult::Exhausted(what) => format!("❌ {what} ran out"),
         ActionResult::Blocked => "⛔ blocked by the router".to_owned(),
-        ActionResult::Denied(reason) => format!("⛔ refused: {}", cell(reason)),
+        ActionResult::Denied(reason) => format!("⛔ refused: {}", plain_cell(reason)),
         ActionResult::Interrupted => "⚠️ interrupted; it may have run".to_owned(),
-        ActionResult::Failed(reason) => format!("❌ {}", cell(reason)),
+        ActionResult::Failed(reason) => format!("❌ {}", plain_cell(reason)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_shown_whole_or_what_is_missing_is_counted() {
+        let shown = |reason: String| ended(&ActionResult::Denied(reason));
+        assert_eq!(shown("x".repeat(120)), format!("⛔ refused: `{}`", "x".repeat(120)));
+        assert!(shown("x".repeat(200)).ends_with("`… (40 more characters)"), "{}", shown("x".repeat(200)));
     }
 }
