@@ -5,9 +5,6 @@ use crate::redact;
 use crate::text::plain_cell;
 use domain::{Call, Claim, Event};
 
-/// The most characters of a claim.
-const MAX_WORDS: usize = 300;
-
 /// The claims of the newest `done`, each with the evidence it names. `all` gives every action of the task.
 pub(super) fn gather(window: &[Event], all: impl FnOnce() -> Vec<ActionLine>) -> Vec<ClaimLine> {
     let claims = claims(window);
@@ -52,8 +49,8 @@ pub(super) fn rows(view: &CheckpointView, result: fn(&ActionLine) -> String) -> 
         return NO_CLAIMS.to_owned();
     }
     let row = |claim: &ClaimLine| {
-        let text = plain_cell(crate::text::cut(&claim.text, MAX_WORDS).0);
-        format!("| {text} | {} |\n", shown(&claim.shown, view, result))
+        let (text, shown) = (plain_cell(&claim.text), shown(&claim.shown, view, result));
+        format!("| {text} | {shown} |\n")
     };
     view.claims.iter().map(row).collect()
 }
@@ -62,7 +59,7 @@ fn shown(shown: &Shown, view: &CheckpointView, result: fn(&ActionLine) -> String
     match shown {
         Shown::Action(line) => {
             let ActionLine { n, kind, what, .. } = line;
-            let what = plain_cell(crate::text::cut(format!("{kind} {what}").trim(), MAX_WORDS).0);
+            let what = plain_cell(format!("{kind} {what}").trim());
             format!("action {n}: {what} · {}", result(line))
         }
         Shown::Checks => match view.verdict.as_ref().map(|verdict| verdict.kind) {
@@ -113,5 +110,8 @@ mod tests {
         view.claims = vec![ClaimLine { text: "a".into(), shown: Shown::Nothing }];
         let row = rows(&view, render::result);
         assert!(row.ends_with(" | **no evidence**: it names no action |\n") && row.lines().count() == 1, "{row}");
+        view.claims[0].text = "a".repeat(1000);
+        let row = rows(&view, render::result);
+        assert!(row.contains("(840 more characters)"), "{row}");
     }
 }

@@ -1,17 +1,21 @@
 //! Builds a view from a task's log. Pure; data outside of the log is in [`ViewContext`].
 
-use super::touched;
 use super::view::{
     ActionLine, ActionResult, BaseMoved, BlockedLine, CheckpointView, EvidenceLine, HostChange, HostLine, Overlap,
     Spent, UploadLine, VerdictKind, VerdictView,
 };
+use super::{evidence, touched};
 use crate::redact;
 use crate::sandbox::failures::failure;
 use crate::sandbox::mistakes;
+use crate::text::cut;
 use domain::{
     Action, Call, Event, Outcome, OutcomeStatus, PlanStep, Risk, Shown, StepState, Task, Usage, Verdict, Why,
 };
 use std::collections::BTreeMap;
+
+/// The most characters of a mistake, so that with the number of further ones it fits into a cell.
+const MAX_MISTAKE: usize = 130;
 
 /// Data for a view that is not in the task's log.
 #[derive(Clone, Debug, Default)]
@@ -221,16 +225,14 @@ pub fn lines<'a>(log: &'a [Event], window: &'a [Event], blocked: &[BlockedLine])
 
 fn actions(view: &mut CheckpointView, log: &[Event], window: &[Event]) {
     for (line, action) in lines(log, window, &view.blocked) {
-        if let (Action::Bash { command }, ActionResult::Exited { code, note, failed, .. }) = (action, &line.result) {
-            let (command, note) = (redact::in_words(command), note.clone());
-            view.evidence.push(EvidenceLine { command, exit_code: *code, note, failed: *failed });
+        if let Action::Bash { command } = action
+            && evidence::has_run(&line.result)
+        {
+            view.evidence.push(EvidenceLine { command: redact::in_words(command), result: line.result.clone() });
         }
         view.actions.push(line);
     }
-    // A command with a test summary says more than others.
-    if view.evidence.iter().any(|line| line.note.is_some()) {
-        view.evidence.retain(|line| line.note.is_some());
-    }
+    evidence::keep_telling(&mut view.evidence);
 }
 
 fn result(action: &Action, outcome: &Outcome, blocked: &[BlockedLine]) -> ActionResult {
@@ -256,7 +258,8 @@ fn result(action: &Action, outcome: &Outcome, blocked: &[BlockedLine]) -> Action
 fn mistake(action: &Action, outcome: &Outcome) -> Option<String> {
     let found = mistakes::of(action, outcome)?;
     let mut places = mistakes::places(found);
-    let first = crate::text::cut(places.next()?, 160).0.to_owned();
+    let (first, missing) = cut(places.next()?, MAX_MISTAKE);
+    let first = format!("{first}{}", if missing > 0 { "…" } else { "" });
     let more = places.count();
     Some(if more > 0 { format!("{first} (and {more} more)") } else { first })
 }
@@ -317,7 +320,7 @@ fn test_summary(text: &str) -> Option<String> {
 }
 
 fn summary_line(line: &str) -> String {
-    crate::text::cut(line.trim().trim_matches('=').trim(), 80).0.to_owned()
+    line.trim().trim_matches('=').trim().to_owned()
 }
 
 fn hosts(event: &Event) -> Vec<HostLine> {
@@ -408,6 +411,13 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_sums_up_is_kept_whole() {
+        let line = format!("FAILED ({}=1)", "failures".repeat(20));
+        let ended = exited(1, &Outcome::new(OutcomeStatus::Exited { code: 1 }, format!("..\n{line}\n")));
+        assert!(matches!(&ended, ActionResult::Exited { note: Some(note), .. } if *note == line), "{ended:?}");
+    }
+
+    #[test]
     fn what_a_new_kind_of_change_did_is_told() {
         let done = |action: &Action| result(action, &Outcome::new(OutcomeStatus::Ok, "x\n"), &[]);
         let edit = |old: &str, new: &str| domain::TextEdit { old: old.into(), new: new.into(), all: false };
@@ -428,6 +438,9 @@ mod tests {
         let text = format!("a.py: replaced once\n     3\tx\n{}\n{found}\n", protocol::mistakes::HEAD);
         let outcome = Outcome { duration_ms: 1, ..Outcome::new(OutcomeStatus::Ok, text) };
         assert_eq!(mistake(&action, &outcome).as_deref(), Some("a.py:3: undefined name `x` (and 1 more)"));
+        let long = outcome.text.replace("undefined name `x`", &"x".repeat(200));
+        let long = mistake(&action, &Outcome { text: long, ..outcome.clone() }).expect("a mistake");
+        assert!(long.starts_with("a.py:3: xxx") && long.ends_with("x… (and 1 more)"), "{long}");
         let fine = Outcome { text: "a.py: replaced once\n".into(), ..outcome };
         assert_eq!(mistake(&action, &fine), None);
     }

@@ -75,6 +75,23 @@ fn a_credential_that_the_agent_wrote_is_left_out_before_anything_is_cut() {
 }
 
 #[test]
+fn a_command_that_was_ended_is_evidence_beside_one_that_ended() {
+    let bash = |command: &str| Action::Bash { command: command.into() };
+    let mut log = vec![request(), turn(1, vec![bash("pytest"), bash("echo ok"), bash("npm publish")])];
+    log.extend(acted(1, 1, 0, OutcomeStatus::TimedOut, "10 passed"));
+    let seen = |log: &[Event]| render_checkpoint(&gather(&Task::fold(TaskId(7), log), log, 1, ViewContext::default()));
+    let alone = seen(&log);
+    assert!(alone.contains("**Evidence** — from the log: `pytest` ⏱ stopped after 0.0 s (reported"), "{alone}");
+    log.extend(acted(2, 1, 1, OutcomeStatus::Exited { code: 0 }, "1 passed"));
+    log.extend(acted(3, 1, 2, OutcomeStatus::Denied { reason: "no".into() }, ""));
+    let both = seen(&log);
+    assert!(
+        both.contains("from the log: `pytest` ⏱ stopped after 0.0 s · `echo ok` exit 0, `1 passed` (reported"),
+        "{both}"
+    );
+}
+
+#[test]
 fn a_view_holds_what_happened_since_the_last_checkpoint() {
     let commit = Commit::parse(&"a".repeat(40)).unwrap();
     let bash = |command: &str| Action::Bash { command: command.into() };
@@ -117,7 +134,8 @@ fn a_view_holds_what_happened_since_the_last_checkpoint() {
             (4, ActionResult::Blocked),
         ]
     );
-    assert_eq!(view.evidence, [EvidenceLine { command: "pytest -q".into(), exit_code: 1, note, failed: true }]);
+    let result = ActionResult::Exited { code: 1, note, failed: true, ms: 50 };
+    assert_eq!(view.evidence, [EvidenceLine { command: "pytest -q".into(), result }]);
     assert_eq!((view.summary.as_str(), view.next.as_str()), ("turn 2", "mend `parse`"));
     assert_eq!(view.spent.tokens, 20);
     assert_eq!(view.commit.as_deref(), Some("a".repeat(40).as_str()));

@@ -69,7 +69,9 @@ pub const STATUS_CONTEXT: &str = "caisson";
 
 /// Description of the commit status, from our words and numbers only. `state` is the forge's: pending, success, failure.
 pub fn status_text(state: &str, n: u32, verdict: Option<VerdictKind>, exit_code: Option<i32>) -> String {
-    let exit = exit_code.map(|code| format!(" (exit {code})")).unwrap_or_default();
+    // Checks may pass, and the verdict be a failure for what the branch changes or lacks.
+    let telling = exit_code.filter(|code| *code != 0 || verdict != Some(VerdictKind::Failed));
+    let exit = telling.map(|code| format!(" (exit {code})")).unwrap_or_default();
     match (state, verdict) {
         ("success", Some(VerdictKind::Passed)) => format!("approved; the bot's own run of the checks passed{exit}"),
         ("success", Some(VerdictKind::Failed)) => format!("approved although the checks failed{exit}"),
@@ -107,5 +109,6 @@ mod tests {
             status_text("failure", 4, Some(VerdictKind::Failed), Some(1)),
             "checkpoint 4: the checks failed (exit 1)"
         );
+        assert_eq!(status_text("failure", 4, Some(VerdictKind::Failed), Some(0)), "checkpoint 4: the checks failed");
     }
 }

@@ -4,13 +4,16 @@
 //! Tests: `src/checkpoint/tests.rs` (snapshots, and a hostile view through a Markdown parser).
 
 use super::changed::plus_minus;
+use super::evidence::but;
 use super::touched;
-use super::view::{ActionLine, ActionResult, CheckpointView, EvidenceLine, VerdictKind, VerdictView};
+use super::view::{ActionResult, CheckpointView, VerdictKind, VerdictView};
 use crate::command::answer_line;
+use crate::sandbox::shown_tail;
 use crate::text::{code, cost, count, dollars, duration, grouped, plain_cell, prose, prose_cell};
 use domain::{BaseTests, Risk};
 use std::fmt::Write as _;
 
+pub use super::evidence::result;
 pub use super::notes::{InlineNote, render_notes};
 
 /// The most bytes of a body, without its mark; forges accept more, but people do not read it.
@@ -21,6 +24,8 @@ const MAX_DIFF: usize = 40 * 1024;
 const MAX_NAMED: usize = 8;
 const MAX_SUMMARY: usize = 1200;
 const MAX_NEXT: usize = 500;
+/// The most bytes of the end of an output.
+const MAX_TAIL: usize = 4_000;
 /// The most characters of a second model's text.
 const MAX_SECOND: usize = 3000;
 
@@ -37,7 +42,7 @@ pub fn render_checkpoint(view: &CheckpointView) -> String {
     super::base_moved::moved_on(&mut out, view);
     super::conflict_items::section(&mut out, view);
     super::remarks::section(&mut out, view);
-    evidence(&mut out, view);
+    super::evidence::section(&mut out, view);
     second_look(&mut out, view);
     super::hosts::changed(&mut out, view);
     if let Some(verdict) = &view.verdict {
@@ -193,46 +198,6 @@ fn background(out: &mut String, view: &CheckpointView) {
     );
 }
 
-/// How an action ended, in a few words for a cell of a table.
-pub fn result(action: &ActionLine) -> String {
-    let cell = |text: &str| plain_cell(crate::text::cut(text, 100).0);
-    match &action.result {
-        ActionResult::Done => "done".to_owned(),
-        ActionResult::Started => "started in the background".to_owned(),
-        ActionResult::Lines(lines) => count(*lines, "line"),
-        ActionResult::Changed { added, removed } => plus_minus(*added, *removed),
-        ActionResult::Exited { code, note, failed, ms } => {
-            let sign = match (code, failed) {
-                (0, false) => "✅",
-                (0, true) => "⚠️",
-                _ => "❌",
-            };
-            let note = note.as_deref().map(|note| format!(" · {}", cell(note))).unwrap_or_default();
-            format!("{sign} exit {code}{note} · {}", duration(*ms))
-        }
-        ActionResult::Signaled { signal, ms } => format!("❌ ended by signal {signal} · {}", duration(*ms)),
-        ActionResult::TimedOut { ms } => format!("⏱ stopped after {}", duration(*ms)),
-        ActionResult::Exhausted(what) => format!("❌ {what} ran out"),
-        ActionResult::Blocked => "⛔ blocked by the router".to_owned(),
-        ActionResult::Denied(reason) => format!("⛔ refused: {}", cell(reason)),
-        ActionResult::Interrupted => "⚠️ interrupted; it may have run".to_owned(),
-        ActionResult::Failed(reason) => format!("❌ {}", cell(reason)),
-    }
-}
-
-fn evidence(out: &mut String, view: &CheckpointView) {
-    if view.evidence.is_empty() {
-        out.push_str("**Evidence** — none: no command ran\n");
-        return;
-    }
-    let lines = view.evidence.iter().rev().take(3).rev().map(|line| {
-        let note = line.note.as_deref().map(|note| format!(", {}", code(note))).unwrap_or_default();
-        format!("{}{} exit {}{note}", doubt(line), code(&line.command), line.exit_code)
-    });
-    let lines = lines.collect::<Vec<_>>().join(" · ");
-    let _ = writeln!(out, "**Evidence** — from the log: {lines} (reported by code under review)");
-}
-
 /// The text of a model that did not take part in the work.
 fn second_look(out: &mut String, view: &CheckpointView) {
     if let Some((text, model)) = &view.second_look {
@@ -247,15 +212,6 @@ fn second_look(out: &mut String, view: &CheckpointView) {
         let by = if model.is_empty() { "the reviewer".to_owned() } else { code(model) };
         let _ = writeln!(out, "\n**No second look** — by {by}: {}.", prose(why.trim_end_matches('.'), MAX_SUMMARY));
     }
-}
-
-/// A warning sign for a successful command whose output summarizes a failure.
-fn doubt(line: &EvidenceLine) -> &'static str {
-    if line.exit_code == 0 && line.failed { "⚠️ " } else { "" }
-}
-
-fn but(failure: &str) -> String {
-    format!(", but its output says {}", plain_cell(failure))
 }
 
 fn verdict_line(verdict: &VerdictView, view: &CheckpointView) -> String {
@@ -296,14 +252,22 @@ fn missing(names: &[String]) -> String {
     format!("❌ tests of the base did not run: {}{more}", shown.join(", "))
 }
 
-fn tail(out: &mut String, verdict: &VerdictView) {
-    let shown = verdict.tail.trim_end();
-    let start = shown.char_indices().rev().nth(4000).map_or(0, |(at, _)| at);
-    out.push_str("<details><summary>The end of its output (reported by code under review)</summary>\n\n");
-    if start > 0 {
-        let _ = writeln!(out, "{} before this are not shown.\n", count(start as u64, "byte"));
+/// Why a verdict is a failure although the checks passed and no test of the base is missing.
+fn in_spite(view: &CheckpointView, verdict: &VerdictView) -> String {
+    match (&view.breach, verdict.base_tests) {
+        (Some((words, _)), _) => format!("the branch {words}"),
+        (None, BaseTests::Ran { exit_code }) if exit_code != Some(0) => "with the base's tests they fail".to_owned(),
+        (None, BaseTests::Ran { .. } | BaseTests::Same) => "the verdict is a failure".to_owned(),
     }
-    out.push_str(&crate::text::fence(&shown[start..], "text"));
+}
+
+fn tail(out: &mut String, verdict: &VerdictView) {
+    let (shown, is_cut) = shown_tail(&verdict.tail, verdict.exit_code, MAX_TAIL);
+    out.push_str("<details><summary>The end of its output (reported by code under review)</summary>\n\n");
+    if is_cut {
+        out.push_str("What it printed before is not shown.\n\n");
+    }
+    out.push_str(&crate::text::fence(&shown, "text"));
     out.push_str("\n</details>\n\n");
 }
 
@@ -315,6 +279,9 @@ fn columns(out: &mut String, view: &CheckpointView) {
         log.push(match (verdict.kind, verdict.exit_code) {
             (VerdictKind::Passed, _) => "✅ the bot's own run of the checks passed".to_owned(),
             (VerdictKind::Failed, _) if !verdict.missing.is_empty() => missing(&verdict.missing),
+            (VerdictKind::Failed, Some(0)) => {
+                format!("❌ the bot's own run of the checks ended with exit 0, but {}", in_spite(view, verdict))
+            }
             (VerdictKind::Failed, Some(code)) => format!("❌ the bot's own run of the checks failed with exit {code}"),
             (VerdictKind::Failed, None) => "❌ the bot's own run of the checks did not end".to_owned(),
             (VerdictKind::None, _) => "⚠️ the bot found no checks to run".to_owned(),
@@ -337,11 +304,7 @@ fn columns(out: &mut String, view: &CheckpointView) {
     {
         log.push(format!("⚠️ its checks ended with exit 0{}", but(failure)));
     }
-    for line in view.evidence.iter().rev().take(3).rev() {
-        let but =
-            if doubt(line).is_empty() { String::new() } else { line.note.as_deref().map(but).unwrap_or_default() };
-        log.push(format!("{}{} exit {}{but}", doubt(line), plain_cell(&line.command), line.exit_code));
-    }
+    log.extend(super::evidence::cells(view));
     let (added, removed) = view.files.iter().fold((0, 0), |(a, r), file| (a + file.added, r + file.removed));
     log.push(format!(
         "{} changed since the last checkpoint, {}",
@@ -460,6 +423,30 @@ fn finish(mut out: String, view: &CheckpointView, foot: String, last: bool) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn why_the_checks_were_ended_stands_before_the_end_of_a_long_output() {
+        let why = "[the tests took longer than they may and were stopped]";
+        let tail = format!("{why}\n{}", "line\n".repeat(1000));
+        let verdict = Some(VerdictView { tail, ..VerdictView::default() });
+        let text = render_final(&CheckpointView { verdict, ..CheckpointView::default() });
+        assert!(text.contains(&format!("What it printed before is not shown.\n\n```text\n{why}\n")), "{text}");
+    }
+
+    #[test]
+    fn checks_that_passed_are_not_said_to_have_failed() {
+        let (kind, base_tests) = (VerdictKind::Failed, BaseTests::Ran { exit_code: Some(1) });
+        let verdict = VerdictView { kind, exit_code: Some(0), base_tests, ..VerdictView::default() };
+        let mut view = CheckpointView { verdict: Some(verdict), ..CheckpointView::default() };
+        let told = |view: &CheckpointView, why: &str| {
+            let text = render_final(view);
+            assert!(text.contains(&format!("the checks ended with exit 0, but {why}<br>")), "{text}");
+            assert!(!text.contains("failed with exit"), "{text}");
+        };
+        told(&view, "with the base's tests they fail");
+        view.breach = Some(("changes more than tests", vec!["a.py".to_owned()]));
+        told(&view, "the branch changes more than tests");
+    }
 
     #[test]
     fn what_was_thought_stands_beside_the_tokens_where_it_is_known() {

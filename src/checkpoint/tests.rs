@@ -58,7 +58,7 @@ pub(super) fn example() -> CheckpointView {
         ],
         steering: vec!["tests/test_semver.py".into()],
         diff: vec![part("semver.py", "diff --git a/semver.py b/semver.py\n--- a/semver.py\n+++ b/semver.py\n@@ -4,3 +4,3 @@\n def newer(a, b):\n-    return a > b\n+    return parse(a) > parse(b)\n \n")],
-        evidence: vec![EvidenceLine { command: test, exit_code: 0, note, failed: false }],
+        evidence: vec![EvidenceLine { command: test, result: ActionResult::Exited { code: 0, note, failed: false, ms: 412 } }],
         blocked: vec![BlockedLine { host: "semver.org".into(), port: 443, count: 1, ..Default::default() }],
         spent: Spent { tokens: 12_400, reasoning: 0, cost_micros: 31_000, unpriced: 0, granted_micros: Some(2_000_000), duration_ms: 112_000 },
         commit: Some("f26af04e7f0123456789012345678901234567ab".into()),
@@ -342,7 +342,7 @@ fn a_good_end_beside_a_summary_of_a_failure_is_doubted() {
     let mut view = verified(VerdictKind::Passed, 0);
     view.actions =
         vec![line(9, "bash", &command, ActionResult::Exited { code: 0, note: note.clone(), failed: true, ms: 4 })];
-    view.evidence = vec![EvidenceLine { command, exit_code: 0, note: note.clone(), failed: true }];
+    view.evidence = vec![EvidenceLine { command, result: view.actions[0].result.clone() }];
     view.verdict = view.verdict.map(|v| VerdictView { failure: note, ..v });
     let texts = [render_checkpoint(&view), render_final(&view)];
     let lines: Vec<&str> =
@@ -388,8 +388,9 @@ pub(super) fn hostile(text: &str) -> CheckpointView {
     let results = [
         ActionResult::Failed(text.clone()),
         ActionResult::Denied(text.clone()),
-        ActionResult::Exited { code: 1, note: Some(text.clone()), failed: true, ms: 1 },
+        ActionResult::Exited { code: 0, note: Some(text.clone()), failed: true, ms: 1 },
     ];
+    let evidence = vec![EvidenceLine { command: text.clone(), result: results[2].clone() }];
     let (wrote, mistake) = (vec![text.clone()], Some(text.clone()));
     let act = |r| ActionLine { wrote: wrote.clone(), mistake: mistake.clone(), ..line(n, &text, &text, r) };
     CheckpointView {
@@ -405,7 +406,7 @@ pub(super) fn hostile(text: &str) -> CheckpointView {
         steering: vec![text.clone()],
         diff: vec![DiffPart { path: text.clone(), cut: true, ..part("x", &text) }],
         left_out: vec![text.clone()],
-        evidence: vec![EvidenceLine { command: text.clone(), exit_code: 0, note: Some(text.clone()), failed: true }],
+        evidence,
         blocked: vec![BlockedLine { host: text.clone(), port: 443, count: 1, why: text.clone(), ..Default::default() }],
         uploads: vec![UploadLine { host: text.clone(), bytes: 1, because: text.clone() }],
         hosts: vec![HostLine { host: text.clone(), by: text.clone(), change: HostChange::Task }],

@@ -8,8 +8,6 @@ use domain::{Action, Outcome, Touched};
 
 /// The most files of a command that are named; further ones are counted.
 const MOST: usize = 3;
-/// The most characters of a path.
-const PATH: usize = 80;
 /// The most characters of what could not be observed.
 const UNSEEN: usize = 120;
 
@@ -41,7 +39,7 @@ pub(super) fn named(touched: &Touched) -> Option<TouchedFiles> {
 /// The end of an action's table row.
 pub(super) fn cell(action: &ActionLine) -> String {
     let Some(touched) = &action.touched else { return String::new() };
-    let name = |(sign, path): &(char, String)| format!("{sign} {}", plain_cell(text::cut(path, PATH).0));
+    let name = |(sign, path): &(char, String)| format!("{sign} {}", plain_cell(path));
     let mut words: Vec<String> = touched.named.iter().map(name).collect();
     if touched.more > 0 {
         words.push(format!("{} more", grouped(touched.more)));
@@ -82,6 +80,8 @@ mod tests {
         assert_eq!(row(blind.clone()), " · not seen: what was `\\|` read is not known");
         let both = row(Touched { changed: paths(&["c.py"]), ..blind });
         assert_eq!(both, " · files: ± `c.py` · not seen: what was `\\|` read is not known");
+        let deep = "d/".repeat(60);
+        assert_eq!(row(Touched { changed: vec![deep.clone()], ..Touched::default() }), format!(" · files: ± `{deep}`"));
         let hostile = row(Touched { created: paths(&["a|b\n![x](http://e.example)<img>"]), ..Touched::default() });
         let inside =
             hostile.strip_prefix(" · files: + `").and_then(|rest| rest.strip_suffix('`')).expect("one span of code");

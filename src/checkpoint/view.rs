@@ -174,17 +174,13 @@ pub struct BaseMoved {
     pub rewritten: bool,
 }
 
-/// A command and its exit code, as evidence.
+/// A command that ran, as evidence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EvidenceLine {
     /// Untrusted.
     pub command: String,
-    /// The command's exit code.
-    pub exit_code: i32,
-    /// Untrusted: the summary line of a test run.
-    pub note: Option<String>,
-    /// Whether the summary is of a failure.
-    pub failed: bool,
+    /// How it ended.
+    pub result: ActionResult,
 }
 
 /// One claim of the agent with its evidence.

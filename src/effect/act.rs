@@ -11,8 +11,8 @@ use super::pictures::Pictures;
 use super::policy::RepositoryPolicy;
 use super::repository::{Repositories, base, head};
 use super::summarizer::Summarizer;
-use crate::message::whole;
-use crate::policy::Ruling;
+use crate::message::not_shown;
+use crate::policy::{Ruling, secrets};
 use crate::redact::{redacted, without};
 use crate::sandbox::{SandboxError, Sandboxes};
 use crate::store::Store;
@@ -106,10 +106,13 @@ impl Actions {
     ) -> Result<Option<Input>, Trouble> {
         let refused = match self.rulebook.ruled(task, operators, number, action).await? {
             Ruling::Deny(reason) => Some(reason),
-            Ruling::Ask(reason) if !permitted && whole(action).is_none() => Some(format!(
-                "{reason}: a person would have to permit it, and it is too long to be shown; do it in smaller parts"
-            )),
-            Ruling::Ask(reason) if !permitted => return Ok(Some(Input::PermissionAsked { number, reason })),
+            Ruling::Ask(reason) if !permitted => {
+                let credential = matches!(secrets::judge(action, operators.networked()), Ruling::Ask(_));
+                match not_shown(action, credential) {
+                    Some(why) => Some(format!("{reason}: a person would have to permit it, and {why}")),
+                    None => return Ok(Some(Input::PermissionAsked { number, reason })),
+                }
+            }
             Ruling::Ask(_) | Ruling::Allow => self.guarded(task, action).await?,
         };
         Ok(refused.map(|reason| denied(number, reason)))

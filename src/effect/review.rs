@@ -74,8 +74,8 @@ impl Talk {
         let text = match (about, &task.question, &task.permission, &task.action) {
             (QuestionSubject::Question { .. }, Some(question), _, _) => message::question(question, task, scripted),
             (QuestionSubject::Permission { number }, _, Some(reason), Some(action)) => {
-                // An action that cannot be shown whole is never asked about.
-                let what = message::whole(action).unwrap_or_default();
+                // An action that cannot be shown whole is not asked about, unless an older version did that.
+                let what = message::whole(action).unwrap_or_else(|| "it is too long to be shown: refuse it".to_owned());
                 message::permission(number, &what, reason, task, scripted)
             }
             // Answered or dropped meanwhile.

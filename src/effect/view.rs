@@ -6,6 +6,7 @@ use crate::checkpoint::gather::{ViewContext, gather, start};
 use crate::checkpoint::overlap;
 use crate::checkpoint::reached::reached;
 use crate::checkpoint::view::{BaseMoved, CheckpointView};
+use crate::forge::gitea::pages::comparison;
 use crate::thread::{Feed, withdrawn_key};
 use crate::trouble::Trouble;
 use domain::{CiCheck, Commit, Event, Input, Task};
@@ -113,7 +114,7 @@ impl Talk {
 
     fn compare_url(&self, task: &Task) -> Option<String> {
         let request = task.request.as_ref()?;
-        Some(format!("{}/compare/{}...{}", self.pages(task)?, request.base_branch, request.branch))
+        comparison(&self.pages(task)?, &request.base_branch, &request.branch)
     }
 
     /// The address of the repository's pages for people, without a slash at its end.

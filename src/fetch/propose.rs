@@ -12,7 +12,7 @@ use super::upstream_ci::{self, Pace, UpstreamCi};
 use super::{Offer, Refusal, unless_shallow};
 use crate::config::process::UpstreamHost;
 use crate::git::{Auth, Branch, Home, PushSpec, Pushed, RemoteUrl};
-use crate::text::plain_line;
+use crate::text::title_line;
 use crate::upstream::{Answers, GitHub, NewPull, OpenPull, Unconfirmed, name_in, name_of};
 
 /// The most characters of a title.
@@ -191,7 +191,7 @@ impl Proposal {
     /// GitHub shows the one at the other; closing it stays its people's.
     fn body(&self, offer: &Offer, stands: bool) -> String {
         let by = match &offer.approved {
-            Some(approved) if stands => format!("approved by people, at last by {}", plain_line(&approved.by, TITLE)),
+            Some(approved) if stands => format!("approved by people, at last by {}", title_line(&approved.by, TITLE)),
             _ => "**without an approval that stands**".to_owned(),
         };
         let verdict = offer.verdict.as_ref();
@@ -215,6 +215,6 @@ fn away(error: &dyn std::fmt::Display) -> Refusal {
 
 /// The title, without anything that GitHub would read as more than words.
 fn title(offer: &Offer) -> String {
-    let title = plain_line(&offer.title, TITLE);
+    let title = title_line(&offer.title, TITLE);
     if title.is_empty() { offer.branch.to_string() } else { title }
 }

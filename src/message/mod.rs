@@ -53,7 +53,7 @@ pub use notice::notice;
 pub use over::{begun_already, over_for, over_for_questions, overtaken};
 pub use own::OWN_WHILE_AT_WORK;
 pub use own_refusal::{own_barred, own_model_refused, own_not_among};
-pub use permission::{permission, whole};
+pub use permission::{not_shown, permission, whole};
 pub use proposal::{proposal_body, proposal_commit, proposal_title};
 pub use pull::{
     DRAFT, NoStart, branch_moved, commit, goes_on_from, kept, no_start, pull_body, pull_title, status_line, with_plan,

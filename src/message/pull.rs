@@ -2,8 +2,7 @@
 
 use crate::checkpoint::label::status_text;
 use crate::checkpoint::view::VerdictKind;
-use crate::text::plain_line;
-use crate::text::{code, prose};
+use crate::text::{code, prose, title_line};
 use domain::{ApprovedStart, Commit, Earlier, PlanStep, StepState, TaskId};
 
 /// The most characters of a title.
@@ -14,7 +13,7 @@ pub const DRAFT: &str = "WIP: ";
 
 /// A draft's title. The issue's title is foreign, so only its plain words are used.
 pub fn pull_title(issue_title: &str) -> String {
-    match plain_line(issue_title, MAX_TITLE).as_str() {
+    match title_line(issue_title, MAX_TITLE).as_str() {
         "" => format!("{DRAFT}work on an issue"),
         title => format!("{DRAFT}{title}"),
     }

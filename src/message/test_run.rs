@@ -1,5 +1,6 @@
 //! The results of runs asked for with `/test-pr` or `/test-pr-bug`, and why one is refused.
 
+use crate::sandbox::shown_tail;
 use crate::text::{code, count, duration, fence, one_line, plain_cell, prose};
 use domain::{Commit, TestCounts, TestExit, TestResult, TestRun, TestVerdict, Weaker};
 use std::fmt::Write as _;
@@ -50,10 +51,10 @@ pub fn tested(id: i64, login: &str, run: &TestRun, result: &TestResult) -> Strin
             let _ = writeln!(out, "- {}: {}", code(&one.path), less(one));
         }
     }
-    let mut shown = vec![("on the branch", &on_branch.tail)];
-    shown.extend(on_base.as_ref().map(|base| ("on the base", &base.exit.tail)));
-    for (what, tail) in shown {
-        match end(tail) {
+    let mut shown = vec![("on the branch", on_branch)];
+    shown.extend(on_base.as_ref().map(|base| ("on the base", &base.exit)));
+    for (what, exit) in shown {
+        match end(exit).as_str() {
             "" => {
                 let _ = write!(out, "\nIt printed nothing {what}.\n");
             }
@@ -168,14 +169,9 @@ fn row(out: &mut String, what: &str, commit: &str, exit: &TestExit) {
     let _ = writeln!(out, "| {what} | `{commit}` | {status} | {} |", duration(exit.duration_ms));
 }
 
-/// The last lines of an output, as many as are shown.
-fn end(tail: &str) -> &str {
-    let tail = tail.trim_end();
-    let mut from = tail.len().saturating_sub(MAX_TAIL);
-    while !tail.is_char_boundary(from) {
-        from += 1;
-    }
-    &tail[from..]
+/// The last lines of an output, as many as are shown, and why its run was ended.
+fn end(exit: &TestExit) -> String {
+    shown_tail(&exit.tail, exit.exit_code, MAX_TAIL).0
 }
 
 /// Why a run is refused.
@@ -379,6 +375,9 @@ mod tests {
     #[test]
     fn a_long_output_is_shown_from_its_end() {
         let tail = format!("é{}", "x".repeat(MAX_TAIL - 1));
-        assert_eq!(end(&tail).len(), MAX_TAIL - 1);
+        assert_eq!(end(&exit(Some(1), &tail)).len(), MAX_TAIL - 1);
+        let why = "[the tests took longer than they may and were stopped]";
+        let ended = exit(None, &format!("{why}\n{tail}"));
+        assert!(end(&ended).starts_with(&format!("{why}\nx")), "{}", end(&ended));
     }
 }

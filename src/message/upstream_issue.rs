@@ -1,7 +1,7 @@
 //! What stands in an issue of the forge that was opened for one of the upstream's. Everything of the upstream's is somebody else's text: it is
 //! quoted, without a mention, a link or a reference, and nothing in it is a command.
 
-use crate::text::{code, document, plain_line};
+use crate::text::{code, document, title_line};
 use crate::upstream::UpstreamIssue;
 
 /// The most characters of a title, and of a text.
@@ -10,7 +10,7 @@ const BODY: usize = 20_000;
 
 /// Its title.
 pub fn upstream_issue_title(issue: &UpstreamIssue) -> String {
-    let title = plain_line(&issue.title, TITLE);
+    let title = title_line(&issue.title, TITLE);
     if title.is_empty() { format!("Issue {} of the upstream", issue.number) } else { title }
 }
 

@@ -85,7 +85,7 @@ pub use verification::candidate::Candidates;
 pub use verification::ran::Ran;
 pub use verification::runs::Runs;
 pub use verification::trial::Trials;
-pub use verification::verify::{TAIL as VERDICT_TAIL, Verification};
+pub use verification::verify::{TAIL as VERDICT_TAIL, Verification, shown_tail};
 
 /// Why a sandbox failed, in words for a person.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,8 @@
 //! Makes invisible characters visible.
 
+use regex::{Captures, Regex};
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 /// Whether a character is invisible or misleading: control, bidirectional, zero-width, filler, variation selector, tag, private-use or
 /// non-character. Line feed and tab count too, and callers that keep them handle them first.
@@ -94,22 +96,61 @@ pub fn cut(text: &str, max: usize) -> (&str, usize) {
     }
 }
 
-/// Untrusted text for a place without code spans: a pull request's title, a commit's subject, a status.
+/// Untrusted text on one line of a place without code spans: a status, a log.
 ///
-/// Keeps letters, digits and a few harmless signs; whatever a forge reads as a mention, reference, link or markup becomes a space. At most
-/// `max` characters, cut at a word if possible.
+/// Keeps letters, digits and a few harmless signs; whatever a forge reads as a mention, link or markup becomes a space. At most `max`
+/// characters, cut at a word if possible.
 pub fn plain_line(text: &str, max: usize) -> String {
+    at_most(&plain_words(text), max)
+}
+
+/// As [`plain_line`], for what a forge renders: a pull request's title, a commit's subject. Nothing in it refers to an issue (`GH-12`) or, with
+/// seven hexadecimal digits or more, to a commit.
+pub fn title_line(text: &str, max: usize) -> String {
+    at_most(&REFERENCE.replace_all(&plain_words(text), |found: &Captures<'_>| apart(&found[0])), max)
+}
+
+static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?:\b|_)GH-[0-9]|\b[0-9A-F]{7,}\b").expect("the pattern is compiled in, and a test tries it")
+});
+
+/// A reference in pieces that are none: a number in groups of three digits, as `text::grouped` has them.
+fn apart(reference: &str) -> String {
+    if reference.contains('-') {
+        return reference.replace('-', " ");
+    }
+    let is_number = reference.bytes().all(|byte| byte.is_ascii_digit());
+    let is_gap = |at: usize| match is_number {
+        true => (reference.len() - at).is_multiple_of(3),
+        false => at.is_multiple_of(6),
+    };
+    let mut out = String::new();
+    for (at, digit) in reference.chars().enumerate() {
+        if at > 0 && is_gap(at) {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// The words of a text, and a few signs that nothing reads as more, with single spaces between.
+fn plain_words(text: &str) -> String {
     let kept: String = text
         .chars()
         .map(|c| if c.is_alphanumeric() || ".,()'_-=+".contains(c) { c } else { ' ' })
         .filter(|c| !is_hidden(*c))
         .collect();
-    let joined = kept.split_whitespace().collect::<Vec<_>>().join(" ");
-    let (head, missing) = cut(&joined, max);
+    kept.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The line, cut at a word if possible.
+fn at_most(line: &str, max: usize) -> String {
+    let (head, missing) = cut(line, max);
     if missing == 0 {
         return head.to_owned();
     }
-    let (head, _) = cut(&joined, max.saturating_sub(1));
+    let (head, _) = cut(line, max.saturating_sub(1));
     let end = head.rfind(' ').filter(|at| *at > head.len() / 2).unwrap_or(head.len());
     format!("{}…", head[..end].trim_end())
 }

@@ -116,6 +116,7 @@ proptest! {
         prop_assert!(line.chars().count() <= 50);
         let live = line.chars().any(|c| "@#!/:<>[]&`\\".contains(c) || is_hidden(c));
         prop_assert!(!live);
+        prop_assert!(title_line(&text, 50).chars().count() <= 50);
     }
 
     #[test]
@@ -178,6 +179,19 @@ fn numbers_read_well() {
     assert_eq!(dollars(12_340_000), "$12.34");
     assert_eq!(dollars(3), "$0.001");
     assert_eq!(plain_line("Fix @bob's `thing` — closes #12: a/b!", 80), "Fix bob's thing closes 12 a b");
+}
+
+#[test]
+fn a_title_refers_to_nothing() {
+    for (text, title) in [
+        ("Closes GH-12, gh-7 (GH-1)", "Closes GH 12, gh 7 (GH 1)"),
+        ("As in a1b2c3d4e5f6a7b8 and deadbee.", "As in a1b2c3 d4e5f6 a7b8 and deadbe e."),
+        ("Fails for 1234567 rows since 20240131", "Fails for 1 234 567 rows since 20 240 131"),
+        ("Right-click in UTF-8, high-5, 123456, x1234567", "Right-click in UTF-8, high-5, 123456, x1234567"),
+    ] {
+        assert_eq!(title_line(text, 80), title);
+    }
+    assert_eq!(plain_line("GH-12 a1b2c3d", 80), "GH-12 a1b2c3d", "nobody renders a log");
 }
 
 /// Checks that an untrusted document has only harmless blocks and inlines: no link, image, HTML or reference.

@@ -87,6 +87,33 @@ async fn an_action_waits_for_permission_runs_once_with_it_and_not_without() {
     }
 }
 
+const HIDES: &str = r#"
+name = "hides a line behind a key"
+[[turn]]
+text = "Two notes."
+call = [
+  { name = "write_file", arguments = { path = "notes/a.txt", content = "BEGIN\nevilevilevilevil\n" } },
+  { name = "write_file", arguments = { path = "b.txt", content = "second\n" } },
+]
+[[turn]]
+expects = ["what looks like a credential in it is never shown"]
+text = "That is all."
+call = [{ name = "done", arguments = { summary = "One note." } }]
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_action_of_which_a_part_would_not_be_shown_is_refused_instead_of_asked_about() {
+    let world = World::new(&HIDES.replace("BEGIN", &format!("-----BEGIN {} KEY-----", "PRIVATE"))).await;
+    world.push(&[(".caisson.toml", REPOSITORYS)]);
+    world.alice().open_issue(REPO, "Two notes", "/fix").expect("issue");
+    world.until("a review", |task| task.checkpoint().is_some()).await;
+    let ended = world.ends().await;
+    assert!(
+        matches!(&ended[..], [OutcomeStatus::Denied { reason }, OutcomeStatus::Ok] if reason.contains("people read the notes")),
+        "{ended:?}"
+    );
+}
+
 const STRANGERS: &str = r#"
 [[policy]]
 name = "a stranger's words"

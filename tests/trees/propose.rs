@@ -34,7 +34,7 @@ impl Upstream {
         let address = format!("{}/lab/shop.git", self.server.url());
         let table = format!("sync_s = 0\n[[hosts]]\nurl = \"{}\"\napi = \"{}\"\n", self.server.url(), self.api.url);
         let config: caisson::config::process::Upstream = toml::from_str(&table).unwrap();
-        home.offer.title = "Fix the sum @everybody #1 <b>".to_owned();
+        home.offer.title = "Fix the sum GH-12 @everybody #1 <b>".to_owned();
         home.offer.upstream = Some(Source {
             address: RemoteUrl::parse(&address).unwrap(),
             id: 7,
@@ -102,7 +102,7 @@ async fn an_approved_commit_becomes_one_pull_request_and_the_clone_stays_as_it_i
     let made = &upstream.api.pulls()[0];
     assert_eq!(made["head"], "lab:agent/7-fix");
     let title = made["title"].as_str().unwrap();
-    assert!(title.starts_with("Fix the sum") && !title.contains(['@', '#', '<']), "{title}");
+    assert!(title.starts_with("Fix the sum GH 12") && !title.contains(['@', '#', '<']), "{title}");
     let body = made["body"].as_str().unwrap();
     assert!(body.contains("at last by alice") && body.ends_with("\nFor lab/shop#12.\n"), "{made}");
     // Once more finds both.

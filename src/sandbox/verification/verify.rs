@@ -2,7 +2,7 @@
 //!
 //! Owns what is run (the commit, the base, and the commit's sources with the base's tests where these differ; `runs.rs`), exit codes, tests
 //! of the base that a report lacks, and the end of the output. All output is reported by code under review and untrusted.
-//! Tests: `tests/trees.rs`.
+//! Tests: below and `tests/trees.rs`.
 
 use std::sync::Arc;
 
@@ -117,4 +117,40 @@ pub(in crate::sandbox) fn tail(outcome: &Outcome) -> String {
         Status::Ok | Status::Exited { .. } | Status::Signaled { .. } => return end.to_owned(),
     };
     format!("[{why}]\n{end}")
+}
+
+/// The last `most` bytes of the output whose end `tail` is, behind the line that names an exceeded limit, if any; and whether some of the
+/// output before is missing. `exit_code`: the run's, none if it was ended.
+pub fn shown_tail(tail: &str, exit_code: Option<i32>, most: usize) -> (String, bool) {
+    let (why, output) = match (exit_code, tail.split_once('\n')) {
+        (None, Some((why, output))) if why.starts_with('[') && why.ends_with(']') => (why, output),
+        _ => ("", tail),
+    };
+    let (was_cut, output) = (output.len() + char::MAX.len_utf8() > TAIL, output.trim_end());
+    let mut start = output.len().saturating_sub(most);
+    while !output.is_char_boundary(start) {
+        start += 1;
+    }
+    let parts = [why, &output[start..]].into_iter().filter(|part| !part.is_empty());
+    (parts.collect::<Vec<_>>().join("\n"), was_cut || start > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_output_the_end_is_shown_and_why_its_run_was_ended() {
+        let shown = |text: &str, status: Status, most: usize| {
+            let outcome = Outcome::new(status, text);
+            shown_tail(&tail(&outcome), exit_code(&outcome.status), most)
+        };
+        let why = "[the tests took longer than they may and were stopped]";
+        let long = format!("é{}", "x".repeat(99));
+        assert_eq!(shown(&long, Status::TimedOut, 100), (format!("{why}\n{}", "x".repeat(99)), true));
+        assert_eq!(shown("", Status::TimedOut, 100), (why.to_owned(), false));
+        assert_eq!(shown("[a]\nb\n", Status::Ok, 3), ("]\nb".to_owned(), true));
+        assert_eq!(shown("[a]\nb\n", Status::Ok, 100), ("[a]\nb".to_owned(), false));
+        assert!(shown(&"é".repeat(TAIL), Status::Ok, TAIL).1, "what is stored is cut already");
+    }
 }
