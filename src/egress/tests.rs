@@ -315,7 +315,8 @@ fn a_subnet_reaches_what_the_operator_allows_only_where_it_was_granted() {
     assert!(address(3, "bad.b.test").is_none());
     let ticket = access.admit(3, address(3, "a.test").unwrap(), 443).unwrap();
     access.grant(3, Vec::new()).unwrap();
-    assert!(!access.still(&ticket), "an open connection ends with the grant");
+    let open = access.still(&ticket);
+    assert_eq!(open, Err(router::access::CutReason::TakenBack), "an open connection ends with the grant");
 }
 
 /// Uses the router's own access control and orders without its network.
