@@ -18,14 +18,8 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
         (Input::TreeUnchanged { n, commit, left_out }, State::Publishing { n: now, .. }) if *n == now => {
             unchanged(draft, *n, commit, left_out)
         }
-        (Input::TreeRefused { n, reasons }, State::Publishing { n: now, .. }) if *n == now => {
-            draft.emit(Event::TreeRefused { n: *n, reasons: reasons.clone() });
-            unrun::tree_not_taken(draft);
-            if draft.task.state == State::Running {
-                draft.open();
-            } else {
-                draft.want(Effect::Review { n: *n, commit: None, last: false });
-            }
+        (Input::TreeRefused { n, reasons }, State::Publishing { n: now, why }) if *n == now => {
+            refused(draft, *n, why, reasons);
         }
         (Input::Pushed { n, commit }, State::Publishing { n: now, why }) if *n == now => {
             draft.emit(Event::Pushed { n: *n, commit: commit.clone() });
@@ -62,6 +56,21 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
         }
         _ => {}
     }
+}
+
+/// Handles a refused tree: it goes back to the agent while it has actions left, and to a person once it was refused again without any action.
+fn refused(draft: &mut Draft, n: u32, why: Why, reasons: &[String]) {
+    let again = draft.task.refusals > 0;
+    draft.emit(Event::TreeRefused { n, reasons: reasons.to_vec() });
+    unrun::tree_not_taken(draft);
+    let back = draft.task.state == State::Running;
+    if back && !again {
+        return draft.open();
+    }
+    if back {
+        draft.emit(Event::PublishStarted { n, why });
+    }
+    draft.want(Effect::Review { n, commit: None, last: false });
 }
 
 /// Records a push, or the pull request, of a task that was paused meanwhile; false where it is neither, or not of what it publishes.
