@@ -325,10 +325,11 @@ impl Task {
     }
 
     fn lose(&mut self, loss: Loss) {
-        self.no_action();
         self.lost = true;
+        // An action that has not begun runs in the new sandbox.
+        let coming = self.action.as_ref().is_some_and(|action| action.writes() && !action.is_apart());
         // Work taken out of a sandbox with an outdated runner is in the new sandbox, but in no commit.
-        self.uncommitted &= loss == Loss::Outdated;
+        self.uncommitted &= coming || loss == Loss::Outdated;
         (self.keeping, self.not_kept) = (false, false);
         if loss == Loss::Memory {
             self.starved = self.starved.saturating_add(1);

@@ -119,6 +119,7 @@ impl Task {
             }
             Event::ActionFinished { outcome, .. } => {
                 self.no_action();
+                self.lost = false;
                 self.spent.work_ms += outcome.duration_ms;
             }
             // A new conversation gets its own chance to call.
