@@ -58,7 +58,7 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
     }
 }
 
-/// Handles a refused tree: it goes back to the agent while it has actions left, and to a person once it was refused again without any action.
+/// Handles a refused tree: it goes back to the agent while it has actions left, and to a person if it is refused again without an action.
 fn refused(draft: &mut Draft, n: u32, why: Why, reasons: &[String]) {
     let again = draft.task.refusals > 0;
     draft.emit(Event::TreeRefused { n, reasons: reasons.to_vec() });
@@ -231,15 +231,19 @@ pub(super) fn voided(draft: &mut Draft, n: u32) {
     }
 }
 
+/// Posts the same commit again, with what its checks and the CI gave if it was verified: publishing it anew would forget that.
 fn post_again(draft: &mut Draft, n: u32) {
     let again = n + 1;
     let state = draft.task.state.clone();
-    if let State::AwaitingReview { commit: Some(commit), .. } = state {
-        draft.emit(Event::PublishStarted { n: again, why: Why::Checkpoint });
-        draft.emit(Event::TreeUnchanged { n: again, commit: commit.clone(), left_out: Vec::new() });
-        draft.want(Effect::Review { n: again, commit: Some(commit), last: false });
-    } else if let State::FinalReview { commit, .. } = state {
-        draft.emit(Event::VerifyStarted { n: again, commit: commit.clone() });
-        draft.want(Effect::Review { n: again, commit: Some(commit), last: true });
-    }
+    let (State::AwaitingReview { commit: Some(commit), .. } | State::FinalReview { commit, .. }) = state else {
+        return;
+    };
+    let verified = draft.task.verdict.is_some();
+    draft.emit(match verified {
+        true => Event::VerifyStarted { n: again, commit: commit.clone() },
+        false => Event::PublishStarted { n: again, why: Why::Checkpoint },
+    });
+    draft.emit(Event::TreeUnchanged { n: again, commit: commit.clone(), left_out: Vec::new() });
+    let last = verified && is_last(draft);
+    draft.want(Effect::Review { n: again, commit: Some(commit), last });
 }
