@@ -301,8 +301,8 @@ fn failed(draft: &mut Draft, effect: FailedEffect, failure: &Failure) {
         }
         Failure::Blocked { sentence } => match draft.task.state {
             State::Paused { .. } => {}
-            // An approved task has no work left that a pause could stop.
-            State::Approved { .. } => draft.say(Notice::LeftUndone { sentence: sentence.clone() }),
+            // An approved task has no work left that a pause could stop. The log has no event of this, so it is no step's text.
+            State::Approved { .. } => noticed(draft, &Notice::LeftUndone { sentence: sentence.clone() }),
             State::Queued
             | State::Preparing
             | State::Running
