@@ -96,7 +96,9 @@ impl Draft {
         let attached = matches!(self.task.state, State::Approved { .. });
         self.over(end);
         self.say(notice);
-        if self.task.pull.is_some() && !keep_pull {
+        // It may have been opened already without anything saying so: then its branch is there.
+        let may_have_pull = self.task.pull.is_some() || self.task.pushed.is_some();
+        if may_have_pull && !keep_pull {
             self.want(Effect::ClosePull);
         }
         if self.task.actions > 0 && !attached {

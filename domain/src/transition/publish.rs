@@ -31,8 +31,8 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
                 stands(draft, n, &commit, why);
             }
         }
-        // The task was paused meanwhile: the push is recorded, and the resume continues after it.
-        (input, State::Paused { .. }) if while_paused(draft, input) => {}
+        // The task was paused meanwhile, or is in line again: the push is recorded, and what follows continues after it.
+        (input, State::Paused { .. } | State::Queued) if while_waiting(draft, input) => {}
         (Input::Verified { n, verdict, ci }, State::Verifying { n: now, commit }) if *n == now => {
             verified(draft, *n, &commit, verdict, ci.as_ref());
         }
@@ -73,9 +73,10 @@ fn refused(draft: &mut Draft, n: u32, why: Why, reasons: &[String]) {
     draft.want(Effect::Review { n, commit: None, last: false });
 }
 
-/// Records a push, or the pull request, of a task that was paused meanwhile; false where it is neither, or not of what it publishes.
-#[expect(clippy::wildcard_enum_match_arm, reason = "a pause records only these two; `take` names every input")]
-fn while_paused(draft: &mut Draft, input: &Input) -> bool {
+/// Records a push, or the pull request, of a task that a pause or the queue for a slot interrupts; false where it is neither, or not of what
+/// it publishes.
+#[expect(clippy::wildcard_enum_match_arm, reason = "only these two are recorded then; `take` names every input")]
+fn while_waiting(draft: &mut Draft, input: &Input) -> bool {
     match input {
         Input::Pushed { n, commit } if draft.task.underneath().publishes(*n) => {
             draft.emit(Event::Pushed { n: *n, commit: commit.clone() });
