@@ -102,6 +102,8 @@ pub struct Task {
     pub artifacts: Option<Artifacts>,
     /// Why the newest tree was refused, one sentence each; empty unless it was.
     pub refusal: Vec<String>,
+    /// Refused trees since the last action or decision.
+    pub refusals: u8,
     /// Whether a `done` without changes was returned to the agent; the next one goes to a person.
     pub done_returned: bool,
     /// Checkpoints and answers that were posted, oldest first, voided ones included.
@@ -253,10 +255,13 @@ impl Task {
             Event::Rebased(rebased) => self.rebased(rebased),
             Event::PublishStarted { n, why } => {
                 self.lost = false;
+                // Under its number once more, a refused tree goes to a person, who sees why.
+                if *n > self.published_n {
+                    self.refusal.clear();
+                }
                 self.published_n = self.published_n.max(*n);
                 self.state = State::Publishing { n: *n, why: *why };
                 (self.verdict, self.ci, self.captured, self.artifacts) = (None, None, None, None);
-                self.refusal.clear();
             }
             Event::VerifyStarted { n, commit } => {
                 self.published_n = self.published_n.max(*n);
@@ -320,10 +325,11 @@ impl Task {
     }
 
     fn lose(&mut self, loss: Loss) {
-        self.no_action();
         self.lost = true;
+        // An action that has not begun runs in the new sandbox.
+        let coming = self.action.as_ref().is_some_and(|action| action.writes() && !action.is_apart());
         // Work taken out of a sandbox with an outdated runner is in the new sandbox, but in no commit.
-        self.uncommitted &= loss == Loss::Outdated;
+        self.uncommitted &= coming || loss == Loss::Outdated;
         (self.keeping, self.not_kept) = (false, false);
         if loss == Loss::Memory {
             self.starved = self.starved.saturating_add(1);
@@ -356,7 +362,7 @@ impl Task {
             Event::TreeUnchanged { commit, .. } => self.unchanged(commit),
             Event::TreeRefused { reasons, .. } => {
                 self.captured = None;
-                self.refusal = reasons.clone();
+                (self.refusal, self.refusals) = (reasons.clone(), self.refusals.saturating_add(1));
                 if self.used < self.every() {
                     self.state = State::Running;
                 }

@@ -94,7 +94,9 @@ pub struct EffectRunner {
 impl EffectRunner {
     /// Carries out one effect. `row.tries` counts the tries before this one.
     pub async fn perform(&self, task: &Task, row: &EffectRow, feed: &dyn Feed) -> Result<Input, Trouble> {
-        if posts::ambiguous(row) {
+        // The request that opens a pull request may have been broken off a moment before.
+        let unrecorded = row.effect == Effect::ClosePull && task.pull.is_none();
+        if posts::ambiguous(row) || unrecorded {
             self.settle().await;
         }
         self.repositories.bring(task, &row.effect).await?;

@@ -194,13 +194,14 @@ impl Publisher {
 
     pub(super) async fn close_pull(&self, task: &Task) -> Result<Input, Trouble> {
         let repository = self.repositories.of(task)?;
-        if let Some(number) = task.pull {
-            let pull = self.forge.pull(&repository.at, number).await?;
-            if pull.open {
-                self.forge
-                    .edit_pull(&repository.at, number, &PullEdit { open: Some(false), ..PullEdit::default() })
-                    .await?;
-            }
+        let pull = match task.pull {
+            Some(number) => Some(self.forge.pull(&repository.at, number).await?),
+            // The task may have ended before the number of one that was being opened could be recorded.
+            None => self.own_pull(&repository.at, task).await?,
+        };
+        if let Some(pull) = pull.filter(|pull| pull.open) {
+            let edit = PullEdit { open: Some(false), ..PullEdit::default() };
+            self.forge.edit_pull(&repository.at, pull.number, &edit).await?;
         }
         Ok(Input::Settled)
     }

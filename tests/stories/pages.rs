@@ -119,13 +119,19 @@ async fn a_deleted_branch_ends_the_task() {
     world.nothing_left().await;
 }
 
-/// A world whose bot was killed while it opened its pull request, and the number of its issue.
-async fn killed_while_it_opened_its_pull_request(boundary: Boundary) -> (World, u64) {
-    let mut world = World::new(FIX).await;
+/// A world whose bot is broken off while it opens its pull request, and the number of its issue.
+async fn broken_off_while_it_opens_its_pull_request(boundary: Boundary) -> (World, u64) {
+    let world = World::new(FIX).await;
     let (met, mut reached) = tokio::sync::mpsc::unbounded_channel();
     world.cuts.set(move |row, at| row.effect.kind() == "open_pull" && at == boundary && met.send(()).is_ok());
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     tokio::time::timeout(PATIENCE, reached.recv()).await.expect("in time").expect("it begins to");
+    (world, issue)
+}
+
+/// The same with a bot that was killed there.
+async fn killed_while_it_opened_its_pull_request(boundary: Boundary) -> (World, u64) {
+    let (mut world, issue) = broken_off_while_it_opens_its_pull_request(boundary).await;
     world.kill();
     world.cuts.clear();
     (world, issue)
@@ -169,6 +175,24 @@ async fn a_pull_request_that_was_closed_before_the_bot_recorded_it_pauses_the_ta
     world.alice().set_open(REPO, pull, true).expect("opened");
     world.alice().comment(REPO, issue, "/resume").expect("said");
     assert_eq!(world.until_state("awaiting-review").await.pull, Some(pull));
+}
+
+/// The forge has made it, and the bot never learns its number.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_is_stopped_while_its_pull_request_is_opened_leaves_none_open() {
+    let (world, issue) = broken_off_while_it_opens_its_pull_request(Boundary::Done).await;
+    let branch = world.task().await.request.expect("asked").branch;
+    world.alice().comment(REPO, issue, "/stop").expect("said");
+    let end = std::time::Instant::now() + PATIENCE;
+    loop {
+        let pulls = world.look().pulls_of_branch(&RepoRef::new("lab", "shop"), &branch).await.expect("listed");
+        if pulls.len() == 1 && !pulls[0].open {
+            break;
+        }
+        assert!(std::time::Instant::now() < end, "{pulls:?}");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert_eq!(world.task().await.pull, None);
 }
 
 /// What stands in the pull request's own text or title is no command, and ends or approves nothing.

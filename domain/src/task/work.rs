@@ -109,7 +109,7 @@ impl Task {
                 self.running = Some(*number);
                 self.actions = *number;
                 self.lost = false;
-                (self.recalls, self.questions) = (0, 0);
+                (self.recalls, self.questions, self.refusals) = (0, 0, 0);
                 self.used = self.used.saturating_add(1);
                 self.spent.actions += 1;
                 (self.malformed, self.noted) = (0, false);
@@ -119,6 +119,7 @@ impl Task {
             }
             Event::ActionFinished { outcome, .. } => {
                 self.no_action();
+                self.lost = false;
                 self.spent.work_ms += outcome.duration_ms;
             }
             // A new conversation gets its own chance to call.

@@ -13,6 +13,7 @@ const FIRST_THE_ANSWER: &str =
 const ENOUGH_ASKED: &str =
     "not asked: three questions in a row are enough; decide by yourself, and say in your summary what you assumed";
 const PAUSED: &str = "the task was paused before a person could be asked; ask for it again if it is still wanted";
+const MADE_ANEW: &str = "the sandbox was made anew before it ran; ask for it again if it is still wanted";
 /// The most characters of a refusal's text that the agent's result holds.
 const MOST_WORDS: usize = 300;
 
@@ -118,6 +119,11 @@ fn go_on(draft: &mut Draft) {
     if draft.task.state == State::Running {
         draft.line_up();
     }
+}
+
+/// Ends a permitted action: what it was permitted for is not in the new sandbox.
+pub(super) fn made_anew(draft: &mut Draft, number: u32) {
+    refuse(draft, number, MADE_ANEW.to_owned());
 }
 
 /// Ends the action as denied without running it.

@@ -96,7 +96,9 @@ impl Draft {
         let attached = matches!(self.task.state, State::Approved { .. });
         self.over(end);
         self.say(notice);
-        if self.task.pull.is_some() && !keep_pull {
+        // It may have been opened already without anything saying so: then its branch is there.
+        let may_have_pull = self.task.pull.is_some() || self.task.pushed.is_some();
+        if may_have_pull && !keep_pull {
             self.want(Effect::ClosePull);
         }
         if self.task.actions > 0 && !attached {
@@ -301,8 +303,8 @@ fn failed(draft: &mut Draft, effect: FailedEffect, failure: &Failure) {
         }
         Failure::Blocked { sentence } => match draft.task.state {
             State::Paused { .. } => {}
-            // An approved task has no work left that a pause could stop.
-            State::Approved { .. } => draft.say(Notice::LeftUndone { sentence: sentence.clone() }),
+            // An approved task has no work left that a pause could stop. The log has no event of this, so it is no step's text.
+            State::Approved { .. } => noticed(draft, &Notice::LeftUndone { sentence: sentence.clone() }),
             State::Queued
             | State::Preparing
             | State::Running

@@ -18,14 +18,8 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
         (Input::TreeUnchanged { n, commit, left_out }, State::Publishing { n: now, .. }) if *n == now => {
             unchanged(draft, *n, commit, left_out)
         }
-        (Input::TreeRefused { n, reasons }, State::Publishing { n: now, .. }) if *n == now => {
-            draft.emit(Event::TreeRefused { n: *n, reasons: reasons.clone() });
-            unrun::tree_not_taken(draft);
-            if draft.task.state == State::Running {
-                draft.open();
-            } else {
-                draft.want(Effect::Review { n: *n, commit: None, last: false });
-            }
+        (Input::TreeRefused { n, reasons }, State::Publishing { n: now, why }) if *n == now => {
+            refused(draft, *n, why, reasons);
         }
         (Input::Pushed { n, commit }, State::Publishing { n: now, why }) if *n == now => {
             draft.emit(Event::Pushed { n: *n, commit: commit.clone() });
@@ -37,8 +31,8 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
                 stands(draft, n, &commit, why);
             }
         }
-        // The task was paused meanwhile: the push is recorded, and the resume continues after it.
-        (input, State::Paused { .. }) if while_paused(draft, input) => {}
+        // The task was paused meanwhile, or is in line again: the push is recorded, and what follows continues after it.
+        (input, State::Paused { .. } | State::Queued) if while_waiting(draft, input) => {}
         (Input::Verified { n, verdict, ci }, State::Verifying { n: now, commit }) if *n == now => {
             verified(draft, *n, &commit, verdict, ci.as_ref());
         }
@@ -64,9 +58,25 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
     }
 }
 
-/// Records a push, or the pull request, of a task that was paused meanwhile; false where it is neither, or not of what it publishes.
-#[expect(clippy::wildcard_enum_match_arm, reason = "a pause records only these two; `take` names every input")]
-fn while_paused(draft: &mut Draft, input: &Input) -> bool {
+/// Handles a refused tree: it goes back to the agent while it has actions left, and to a person if it is refused again without an action.
+fn refused(draft: &mut Draft, n: u32, why: Why, reasons: &[String]) {
+    let again = draft.task.refusals > 0;
+    draft.emit(Event::TreeRefused { n, reasons: reasons.to_vec() });
+    unrun::tree_not_taken(draft);
+    let back = draft.task.state == State::Running;
+    if back && !again {
+        return draft.open();
+    }
+    if back {
+        draft.emit(Event::PublishStarted { n, why });
+    }
+    draft.want(Effect::Review { n, commit: None, last: false });
+}
+
+/// Records a push, or the pull request, of a task that a pause or the queue for a slot interrupts; false where it is neither, or not of what
+/// it publishes.
+#[expect(clippy::wildcard_enum_match_arm, reason = "only these two are recorded then; `take` names every input")]
+fn while_waiting(draft: &mut Draft, input: &Input) -> bool {
     match input {
         Input::Pushed { n, commit } if draft.task.underneath().publishes(*n) => {
             draft.emit(Event::Pushed { n: *n, commit: commit.clone() });
@@ -222,15 +232,19 @@ pub(super) fn voided(draft: &mut Draft, n: u32) {
     }
 }
 
+/// Posts the same commit again, with what its checks and the CI gave if it was verified: publishing it anew would forget that.
 fn post_again(draft: &mut Draft, n: u32) {
     let again = n + 1;
     let state = draft.task.state.clone();
-    if let State::AwaitingReview { commit: Some(commit), .. } = state {
-        draft.emit(Event::PublishStarted { n: again, why: Why::Checkpoint });
-        draft.emit(Event::TreeUnchanged { n: again, commit: commit.clone(), left_out: Vec::new() });
-        draft.want(Effect::Review { n: again, commit: Some(commit), last: false });
-    } else if let State::FinalReview { commit, .. } = state {
-        draft.emit(Event::VerifyStarted { n: again, commit: commit.clone() });
-        draft.want(Effect::Review { n: again, commit: Some(commit), last: true });
-    }
+    let (State::AwaitingReview { commit: Some(commit), .. } | State::FinalReview { commit, .. }) = state else {
+        return;
+    };
+    let verified = draft.task.verdict.is_some();
+    draft.emit(match verified {
+        true => Event::VerifyStarted { n: again, commit: commit.clone() },
+        false => Event::PublishStarted { n: again, why: Why::Checkpoint },
+    });
+    draft.emit(Event::TreeUnchanged { n: again, commit: commit.clone(), left_out: Vec::new() });
+    let last = verified && is_last(draft);
+    draft.want(Effect::Review { n: again, commit: Some(commit), last });
 }

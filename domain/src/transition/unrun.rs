@@ -4,6 +4,7 @@ use super::Draft;
 use crate::{Call, Event};
 
 const NOT_DONE: &str = "not taken: what came before it in the same answer did not happen";
+const MADE_ANEW: &str = "not taken: the sandbox was made anew meanwhile; say it again if it still holds";
 const OTHERWISE: &str = "not run: the person asked for something else; ask for it again if it is still wanted";
 const MOVED: &str = "not run: the work was moved onto a newer base; ask for it again if it is still wanted";
 const NOT_TAKEN: &str = "not run: the tree was not taken as it is; ask for it again if it is still wanted";
@@ -23,8 +24,17 @@ pub(super) fn leave(draft: &mut Draft, why: &str) {
 
 /// Drops a `done` that directly follows an action of the same answer that did not run.
 pub(super) fn believe_no_end(draft: &mut Draft) {
+    drop_end(draft, NOT_DONE);
+}
+
+/// Drops such a `done` because the sandbox was made anew before that action runs.
+pub(super) fn made_anew(draft: &mut Draft) {
+    drop_end(draft, MADE_ANEW);
+}
+
+fn drop_end(draft: &mut Draft, why: &str) {
     if matches!(draft.task.waiting.first(), Some((_, next)) if matches!(next.call, Call::Done { .. })) {
-        leave(draft, NOT_DONE);
+        leave(draft, why);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The turn loop: model answers, actions, counting, budgets.
 
-use super::unrun::{answer, believe_no_end, leave};
+use super::unrun::{answer, believe_no_end, leave, made_anew};
 use super::{Draft, ask, rebase, remark};
 use crate::{
     ACTIONS_PER_CHECKPOINT, Action, ActionKind, Call, CallRequest, Effect, Event, FailedEffect, Input, Loss,
@@ -76,10 +76,11 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
 /// The sandbox is open, or a new one where there is a loss.
 fn opened(draft: &mut Draft, fresh: Option<Loss>) {
     if let Some(loss) = fresh.filter(|_| !draft.task.lost) {
-        let cut = draft.task.running.is_some();
-        interrupt(draft, &loss.to_string());
-        if cut {
-            believe_no_end(draft);
+        // An action that is under way has not begun: its effect comes after this one, or it waited for a permission.
+        match draft.task.running {
+            Some(number) if draft.task.permitted => ask::made_anew(draft, number),
+            Some(_) => made_anew(draft),
+            None => {}
         }
         lose(draft, loss);
     }
@@ -168,11 +169,7 @@ fn ended(draft: &mut Draft, number: u32, outcome: &Outcome) {
 pub(super) fn sandbox_gone(draft: &mut Draft, effect: FailedEffect, loss: Loss) {
     match draft.task.state.clone() {
         State::Running => {
-            let cut = draft.task.running.is_some();
             interrupt(draft, &loss.to_string());
-            if cut {
-                believe_no_end(draft);
-            }
             lose(draft, loss);
             if !worn_out(draft, loss) {
                 draft.open();
@@ -225,7 +222,8 @@ fn lose(draft: &mut Draft, loss: Loss) {
     draft.emit(Event::SandboxLost { sentence: loss.to_string(), loss });
 }
 
-/// Records the action that was under way as interrupted: it may have run. `why` is a sentence without a full stop.
+/// Records the action that was under way as interrupted: it may have run, and an end that was said behind it is none. `why` is a sentence
+/// without a full stop.
 pub(super) fn interrupt(draft: &mut Draft, why: &str) {
     if let Some(number) = draft.task.running {
         let outcome = Outcome {
@@ -233,6 +231,7 @@ pub(super) fn interrupt(draft: &mut Draft, why: &str) {
             ..Outcome::new(OutcomeStatus::Interrupted, "")
         };
         draft.emit(Event::ActionFinished { number, outcome });
+        believe_no_end(draft);
     }
 }
 

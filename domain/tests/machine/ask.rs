@@ -193,8 +193,9 @@ fn a_pause_or_a_lost_sandbox_leaves_no_action_under_way() {
     let mut lost = permission();
     lost.decide(says(101, Verb::approve())).feed(Input::Opened { fresh: Some(Loss::EngineRestarted) });
     assert_eq!((lost.task.running, lost.task.permitted), (Some(2), false), "it did not run, and the next one does");
-    let interrupted = |event: &Event| matches!(event, Event::ActionFinished { number: 1, outcome } if outcome.status == OutcomeStatus::Interrupted);
-    assert!(lost.log.iter().any(interrupted));
+    let reason = "the sandbox was made anew before it ran; ask for it again if it is still wanted".to_owned();
+    let denied = Outcome::new(OutcomeStatus::Denied { reason }, "");
+    assert!(lost.log.contains(&Event::ActionFinished { number: 1, outcome: denied }), "{:?}", lost.last);
 }
 
 #[test]

@@ -188,6 +188,25 @@ fn calls_behind_a_refused_tree_are_answered_and_not_run() {
 }
 
 #[test]
+fn a_tree_that_is_refused_again_without_an_action_in_between_goes_to_a_person() {
+    let refuse = |n: u32| Input::TreeRefused { n, reasons: vec!["a link".into()] };
+    let mut walk = Walk::running(TaskKind::Fix);
+    walk.answer(vec![bash(), done()]).acts(1).feed(refuse(1)).feed(Input::Opened { fresh: None });
+    walk.answer(vec![bash(), done()]).acts(1).feed(refuse(2));
+    assert!(walk.wants("open") && !walk.wants("review"), "something was done in between: {:?}", walk.last);
+    walk.feed(Input::Opened { fresh: None }).answer(vec![done()]).feed(refuse(3));
+    assert!(walk.wants("review") && !walk.wants("open"), "{:?}", walk.last);
+    assert_eq!(walk.task.state, State::Publishing { n: 3, why: Why::Done });
+    assert_eq!(walk.task.refusal, ["a link"], "the review says why");
+    assert_eq!(goes_on(&mut walk), ["review"]);
+    walk.feed(Input::AnswerPosted { n: 3, number: 1_000 });
+    assert_eq!(walk.task.state, State::AwaitingReview { n: 3, commit: None });
+    walk.decide(said(1_001, Verb::Changes { items: Vec::new() })).feed(Input::Opened { fresh: None });
+    walk.answer(vec![done()]).feed(refuse(4));
+    assert!(walk.wants("open") && !walk.wants("review"), "a person decided in between: {:?}", walk.last);
+}
+
+#[test]
 fn words_about_a_remark_are_taken_up_before_an_action_that_stands_ahead_of_them() {
     let place = Item { path: Some("a.py".into()), line: Some(3), ..Item::on_the_whole("rename", "p7") };
     let mut walk = Walk::at_checkpoint();

@@ -52,6 +52,35 @@ fn an_end_that_was_said_right_behind_an_action_that_did_not_happen_is_no_end() {
 }
 
 #[test]
+fn nor_is_one_behind_an_action_that_was_cut_during_a_pause_or_blocked() {
+    let mut paused = Walk::running(TaskKind::Fix);
+    paused.answer(vec![bash(), done()]).feed(Input::PauseAsked { reason: PauseReason::Stuck { sentence: "s".into() } });
+    gone(&mut paused, Loss::EngineRestarted);
+    let mut cut = Walk::running(TaskKind::Fix);
+    cut.answer(vec![bash(), done()]).feed(blocked("act:1"));
+    for (mut walk, fresh) in [(paused, Some(Loss::EngineRestarted)), (cut, None)] {
+        resume(&mut walk);
+        walk.feed(Input::Opened { fresh });
+        assert!(walk.wants("converse") && walk.task.state == State::Running, "{:?}", walk.last);
+    }
+}
+
+#[test]
+fn an_action_that_has_not_begun_runs_in_the_sandbox_that_is_made_anew() {
+    let mut walk = Walk::running(TaskKind::Fix);
+    walk.answer(vec![bash()]).acts(1).feed(Input::PauseAsked { reason: PauseReason::Stuck { sentence: "s".into() } });
+    resume(&mut walk);
+    // The model's call went on meanwhile, and what it asks for comes after the opening.
+    walk.answer(vec![bash(), done()]).feed(Input::Opened { fresh: Some(Loss::EngineRestarted) });
+    assert_eq!((walk.task.running, interrupted(&walk), lost(&walk)), (Some(2), 0, vec![Loss::EngineRestarted]));
+    assert!(walk.task.uncommitted && walk.last.effects.is_empty(), "its effect is there already: {:?}", walk.last);
+    walk.acts(1);
+    assert!(walk.wants("converse"), "the end was said before the loss was known: {:?}", walk.last);
+    walk.feed(Input::Opened { fresh: Some(Loss::Removed) });
+    assert_eq!(lost(&walk), [Loss::EngineRestarted, Loss::Removed], "a second one");
+}
+
+#[test]
 fn lack_of_memory_is_tried_again_once_and_then_a_person_is_asked() {
     let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(), bash(), bash()]);

@@ -390,3 +390,24 @@ fn a_pull_request_that_opens_during_a_pause_is_not_forgotten() {
     walk.decide(said(104, Verb::Stop));
     assert!(walk.wants("close_pull"), "{:?}", walk.last);
 }
+
+#[test]
+fn nor_is_one_that_opens_in_line_or_while_the_task_ends() {
+    let opening = || {
+        let mut walk = Walk::running(TaskKind::Fix);
+        walk.answer(vec![bash(); 5]).acts(5).feed(Input::TreeCaptured { n: 1, tree: captured_tree(commit(ONE)) });
+        walk.feed(Input::Pushed { n: 1, commit: commit(ONE) });
+        assert!(walk.wants("open_pull"), "{:?}", walk.last);
+        walk
+    };
+    let mut in_line = opening();
+    in_line.crowded = true;
+    in_line.decide(said(101, Verb::Pause)).decide(said(102, Verb::Resume));
+    in_line.feed(Input::PullOpened { number: 4, url: "http://f/4".into() });
+    assert_eq!((in_line.task.state.clone(), in_line.task.pull), (State::Queued, Some(4)));
+    in_line.feed(Input::SlotFree);
+    assert!(in_line.wants("review") && !in_line.wants("open_pull"), "{:?}", in_line.last);
+    let mut ends = opening();
+    ends.decide(said(101, Verb::Stop));
+    assert!(ends.wants("close_pull"), "it may be there although nothing says so: {:?}", ends.last);
+}

@@ -188,6 +188,24 @@ fn the_commits_status_says_how_far_it_is() {
     assert_eq!(statuses(&red), ["failure"]);
 }
 
+#[test]
+fn a_verified_review_that_is_posted_again_shows_its_commit_and_what_the_checks_gave() {
+    let mut last = Walk::at_final();
+    let mut red = Walk::running(TaskKind::Fix);
+    red.answer(vec![bash(), bash(), bash(), bash(), bash(), done()]).acts(5).captured(1);
+    red.verdict(1, VerdictKind::Failed).feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
+    for (walk, is_last, state) in [(&mut last, true, "final-review"), (&mut red, false, "awaiting-review")] {
+        let verdict = walk.task.verdict.clone();
+        assert_eq!((walk.task.state.name(), verdict.is_some()), (state, true));
+        walk.feed(Input::CheckpointVoided { n: 1 });
+        let again = Effect::Review { n: 2, commit: Some(commit(ONE)), last: is_last };
+        assert!(walk.last.effects.contains(&again), "{:?}", walk.last);
+        assert_eq!((walk.task.captured.clone(), walk.task.verdict.clone()), (Some(commit(ONE)), verdict));
+        walk.feed(Input::ReviewPosted { n: 2, review: 51, number: 102, risk: None });
+        assert_eq!(walk.task.state.name(), state);
+    }
+}
+
 /// Done with `bash` actions, and the CI waited for.
 fn awaits_ci(actions: u32) -> Walk {
     let mut walk = Walk::running(TaskKind::Fix);

@@ -295,15 +295,20 @@ fn counted_alike(task: &Task, log: &[Event]) -> Result<(), TestCaseError> {
     prop_assert_eq!(&task.pushed, &last(|e| if let Event::Pushed { commit, .. } = e { Some(commit) } else { None }));
     let begun = log.iter().rev().find_map(|e| match e {
         Event::ActionStarted { number, .. } => Some(Some(*number)),
-        Event::ActionFinished { .. } | Event::SandboxLost { .. } => Some(None),
+        Event::ActionFinished { .. } => Some(None),
         _ => None,
     });
     prop_assert_eq!(task.running, begun.flatten());
     prop_assert_eq!(&task.numbered, &Remarks::of(log));
     let ended = log.iter().any(|e| matches!(e, Event::Ended { .. }));
     prop_assert_eq!(task.state.ended(), ended);
-    let taken = log.iter().rposition(|e| match e {
-        Event::SandboxLost { loss, .. } => *loss != Loss::Outdated,
+    let under_way = |at: usize| {
+        let last = log[..at].iter().rfind(|e| matches!(e, Event::ActionStarted { .. } | Event::ActionFinished { .. }));
+        matches!(last, Some(Event::ActionStarted { .. }))
+    };
+    let taken = (0..log.len()).rev().find(|at| match &log[*at] {
+        // An action that has not begun runs in the new sandbox.
+        Event::SandboxLost { loss, .. } => *loss != Loss::Outdated && !under_way(*at),
         Event::TreeCaptured { .. } | Event::TreeUnchanged { .. } | Event::WorkKept { .. } => true,
         _ => false,
     });

@@ -439,6 +439,8 @@ fn what_cannot_be_done_after_the_approval_is_said_and_changes_nothing() {
     );
     let said = |effect: &Effect| matches!(effect, Effect::Comment { notice: Notice::LeftUndone { .. }, .. });
     assert!(step.effects.iter().any(said) && task.state.name() == "approved", "{step:?}");
+    let approving: Vec<String> = walk.last.effects.iter().map(Effect::key).collect();
+    assert!(!step.effects.iter().any(|effect| approving.contains(&effect.key())), "a text of its own: {step:?}");
 }
 
 #[test]
