@@ -260,6 +260,11 @@ impl Devforge {
         self.shared.switches.outage_met()
     }
 
+    /// Answers merges as while the forge looks for conflicts, until this is taken back.
+    pub fn look_for_conflicts(&self, looks: bool) {
+        self.shared.switches.look_for_conflicts(looks);
+    }
+
     /// Loses the next `count` deliveries.
     pub fn lose_hooks(&self, count: u32) {
         self.shared.switches.lose_hooks(count);

@@ -194,6 +194,9 @@ pub(crate) async fn merge(
     (number, head): (u64, Option<&str>),
     actor: i64,
 ) -> Result<()> {
+    if shared.switches.looks_for_conflicts() {
+        return refuse(405, "Please try again later");
+    }
     let wanted = head.filter(|head| !head.is_empty());
     let (base, head, title, login) = {
         let world = shared.world();

@@ -63,6 +63,8 @@ pub(crate) struct Cuts {
     /// Number of calls that met an outage.
     outage_met: u32,
     lose_hooks: u32,
+    /// Whether merges are answered as while the forge looks for conflicts.
+    looks_for_conflicts: bool,
     /// Ends of addresses, each with the status it is answered with.
     refused: Vec<(String, u16)>,
     times_refused: u64,
@@ -179,6 +181,14 @@ impl Switches {
 
     pub fn lose_hooks(&self, count: u32) {
         locked(&self.cuts).lose_hooks = count;
+    }
+
+    pub fn look_for_conflicts(&self, looks: bool) {
+        locked(&self.cuts).looks_for_conflicts = looks;
+    }
+
+    pub fn looks_for_conflicts(&self) -> bool {
+        locked(&self.cuts).looks_for_conflicts
     }
 
     /// Number of deliveries that are to be lost yet.

@@ -71,6 +71,11 @@ pub fn parse_with(text: &str, author: &str, own: &OwnNames) -> Parsed {
     Parsed { plain: commands.is_empty(), commands, own: begins }
 }
 
+/// Whether a slash begins a line of it, as every command does: whatever has none needs no further look.
+pub fn may_hold_command(text: &str) -> bool {
+    text.match_indices('/').any(|(at, _)| starts_source_line(text, at))
+}
+
 /// Whether a repository's own command may have this name: 2 to 31 lower-case letters, digits and dashes, a letter first.
 pub fn is_own_name(name: &str) -> bool {
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
@@ -140,6 +145,9 @@ impl Lines {
             | Options::ENABLE_MATH
             | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
         let (mut open, first) = (Vec::new(), first_word(text));
+        if !may_hold_command(text) {
+            return Lines { open };
+        }
         // Nesting depth: only what stands directly in a top-level paragraph counts.
         let mut depth = 0_usize;
         let mut paragraph = false;
@@ -191,4 +199,19 @@ fn command_word<'a>(text: &'a str, range: &Range<usize>, is_first: bool) -> Opti
     let word = rest.split(|c: char| c.is_whitespace()).next().unwrap_or_default();
     let name = word.to_ascii_lowercase();
     (is_letters(word) || spec(&name).is_some() || is_first && is_own_name(&name)).then_some(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_hold_command;
+
+    #[test]
+    fn a_text_without_a_slash_at_the_beginning_of_a_line_holds_no_command() {
+        for text in ["/fix", "  /fix", "Words.\n/stop", "Words.\r /stop", "> a quote\n\n   /deny a.test", "`/a`\n/b"] {
+            assert!(may_hold_command(text), "{text:?}");
+        }
+        for text in ["", "Words.", "either/or", "> /fix", "- /fix", "`/fix`", "see https://a.test/b\nand c/d"] {
+            assert!(!may_hold_command(text), "{text:?}");
+        }
+    }
 }

@@ -1,12 +1,13 @@
 //! Merging the pull request of approved work on the forge, for a person who asked for it or whose final approval lets it follow.
 //!
-//! Everything that lets it happen is read right before: setting, pull request, rights, the base branch's rule. A try that was cut looks at
-//! the pull request first. Tests: `tests/stories/merge.rs`.
+//! Everything that lets it happen is read right before: setting, pull request, rights, the base branch's rule, and that the task stands as
+//! approved. A try that was cut looks at the pull request first. Tests: `tests/stories/merge.rs`.
 
 use super::publish::Publisher;
 use super::repository::{Repository, request};
 use crate::config::process::Repository as Entry;
 use crate::forge::{ForgeError, PullRequest, ReviewState};
+use crate::thread::Feed;
 use crate::trouble::Trouble;
 use domain::{
     Access, Account, Commit, Effect, Event, Failure, GuardLack, Input, MergeBar, Merged, State, Task, To, Verb,
@@ -35,6 +36,11 @@ pub fn not_merged(effect: &Effect, failure: &Failure) -> Option<Input> {
     Some(Input::NotMerged { why, login: asker.login.clone(), to: *to })
 }
 
+/// Whether the task is approved at this commit.
+fn stands(task: &Task, commit: &Commit) -> bool {
+    matches!(&task.state, State::Approved { commit: approved, .. } if approved == commit)
+}
+
 impl Publisher {
     /// Merges it, or says why not: whoever wanted it is always told.
     pub(super) async fn merge(
@@ -42,9 +48,9 @@ impl Publisher {
         task: &Task,
         commit: &Commit,
         (asker, to): (&Account, To),
-        failures: i64,
+        (failures, feed): (i64, &dyn Feed),
     ) -> Result<Input, Trouble> {
-        let why = match self.try_merge(task, commit, (asker, to)).await {
+        let why = match self.try_merge(task, commit, (asker, to), feed).await {
             Ok(Ok(input)) => return Ok(input),
             Ok(Err(why)) => why,
             Err(trouble @ Trouble::Later { .. }) if failures >= MOST_FAILURES => {
@@ -61,9 +67,9 @@ impl Publisher {
         task: &Task,
         commit: &Commit,
         (asker, to): (&Account, To),
+        feed: &dyn Feed,
     ) -> Result<Result<Input, MergeBar>, Trouble> {
-        let approved = matches!(&task.state, State::Approved { commit: approved, .. } if approved == commit);
-        let Some(number) = task.pull.filter(|_| approved) else { return Ok(Ok(Input::Settled)) };
+        let Some(number) = task.pull.filter(|_| stands(task, commit)) else { return Ok(Ok(Input::Settled)) };
         let repository = self.repositories.of(task)?;
         let people = self.people(task, asker).await?;
         let mut why = MergeBar::Undecided;
@@ -74,6 +80,10 @@ impl Publisher {
             }
             if let Some(bar) = self.bar(task, &repository, (&pull, commit), (&people, to)).await? {
                 return Ok(Err(bar));
+            }
+            // Somebody may have stopped it meanwhile; this is looked at last, because the readings take their time.
+            if !stands(&feed.look(task.id).await?, commit) {
+                return Ok(Ok(Input::Settled));
             }
             match self.forge.merge_pull(&repository.at, number, commit.as_str()).await {
                 Ok(()) => return self.done(&repository, number, asker).await.map(Ok),

@@ -125,7 +125,9 @@ impl EffectRunner {
                 talk.attach_log(task, row).await
             }
             Effect::AttachLog => talk.attach_log(task, row).await.map(|_| Input::LogAttached),
-            Effect::Merge { commit, asker, to, .. } => publisher.merge(task, commit, (asker, *to), row.failures).await,
+            Effect::Merge { commit, asker, to, .. } => {
+                publisher.merge(task, commit, (asker, *to), (row.failures, feed)).await
+            }
             Effect::ShowPlan { .. } => publisher.show_plan(task).await,
             Effect::Egress { serial, repo, notice } => self.egress.set(task, *repo, *serial, notice).await,
             Effect::Comment { notice, .. } => talk.comment(task, row, notice, feed).await,

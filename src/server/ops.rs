@@ -211,9 +211,8 @@ async fn deleted(
     let failed = |error: anyhow::Error| (StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}"));
     let (machine, id) = (&ops.machine, TaskId(id));
     let live = machine.store().task_row(id).await.map_err(|error| failed(error.into()))?.is_some_and(|row| row.live);
-    // The result of an effect under way would have no task.
-    let open = machine.store().tasks_with_effects().await.map_err(|error| failed(error.into()))?;
-    if !live && open.contains(&id) {
+    // The result of an effect under way would have no task. What the forge forbids or does not have any more may wait for ever.
+    if !live && machine.store().has_work_due(id).await.map_err(|error| failed(error.into()))? {
         return Err((
             StatusCode::LOCKED,
             "what it still owes (words on the forge, its sandbox's end) is under way".to_owned(),

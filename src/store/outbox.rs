@@ -154,6 +154,14 @@ impl Store {
         let ids: Vec<i64> = self.read(sqlx::query_scalar(WITH_EFFECTS).fetch_all(&self.readers())).await?;
         Ok(ids.into_iter().map(TaskId).collect())
     }
+
+    /// Whether a task has an effect that is under way or next in its queue; one that was set aside and waits is neither.
+    pub async fn has_work_due(&self, task: TaskId) -> Result<bool, StoreError> {
+        let sql = "SELECT id FROM effects WHERE task = $1 AND state IN ('pending', 'started') \
+                   AND (state = 'started' OR aside = 0) LIMIT 1";
+        let row: Option<i64> = self.read(sqlx::query_scalar(sql).bind(task.0).fetch_optional(&self.readers())).await?;
+        Ok(row.is_some())
+    }
 }
 
 fn read(row: &AnyRow) -> Result<EffectRow, StoreError> {

@@ -171,8 +171,8 @@ impl Outbox {
         while !self.stopping.is_cancelled() {
             let next = match self.machine.works_for(task).await {
                 Ok(true) => self.machine.store().next_effect(task, queue).await,
-                // Another host works for it.
-                Ok(false) => return,
+                // Another host works for it, or it was deleted.
+                Ok(false) | Err(StoreError::NoTask(_)) => return,
                 Err(error) => Err(error),
             };
             let done = match next {

@@ -1,7 +1,9 @@
 //! A question to the bot by its name, in a text that gives no command: the text begins with `@name` and holds a question mark, or names it in a
-//! sentence that ends in one. Quotes and code are nobody's question. Pure.
+//! sentence that ends in one. Quotes and code are nobody's question. Of a text that is too long only the beginning is looked at. Pure.
 
+use crate::command::MAX_WORDS;
 use crate::redact;
+use crate::text::cut as beginning;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 /// What ends a question: also in Chinese and Japanese, and in Arabic.
@@ -12,7 +14,7 @@ const LONGEST: usize = 2_000;
 /// The question in a remark to the account of this login, cut to the longest question; none where it asks somebody else, or nothing.
 pub(super) fn by_name(text: &str, login: &str) -> Option<String> {
     let cut = |text: &str| redact::in_words(text.trim_matches([' ', '\n', ':', ','])).chars().take(LONGEST).collect();
-    let (begun, said) = (text.trim_start(), own_words(text));
+    let (begun, said) = (text.trim_start(), own_words(beginning(text, MAX_WORDS).0));
     if begun.starts_with('@')
         && said.split_whitespace().any(|word| word.trim_end_matches(['*', '_', ')', '"', '\'']).ends_with(MARKS))
         && let Some(end) = name_at(begun, 0, login)
@@ -72,7 +74,7 @@ fn own_words(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{by_name, only_asks};
+    use super::{LONGEST, MAX_WORDS, by_name, only_asks};
 
     #[test]
     fn a_remark_beside_a_question_is_none() {
@@ -99,6 +101,15 @@ mod tests {
         ] {
             assert_eq!(by_name(text, "caisson").as_deref(), Some(question), "{text}");
         }
+    }
+
+    #[test]
+    fn of_a_text_that_is_too_long_only_the_beginning_may_ask() {
+        let log = "It fails.\n".repeat(MAX_WORDS / 10);
+        for asked in [format!("@caisson why?\n{log}"), format!("Why a list, @caisson?\n{log}")] {
+            assert_eq!(by_name(&asked, "caisson").map(|question| question.chars().count()), Some(LONGEST));
+        }
+        assert_eq!(by_name(&format!("{log}Why a list, @caisson?"), "caisson"), None);
     }
 
     #[test]

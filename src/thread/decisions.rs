@@ -37,7 +37,7 @@ impl FoundDecision {
 
     /// Of a comment with this text, whose words are not taken where they are too long.
     fn of_comment(mut decision: Decision, text: &str) -> Self {
-        let long = long::too_long(text).filter(|_| matches!(decision.verb, Verb::Say { .. }));
+        let long = words::too_long(text).filter(|_| matches!(decision.verb, Verb::Say { .. }));
         if long.is_some() {
             decision.verb = Verb::Say { items: Vec::new() };
         }
@@ -130,13 +130,14 @@ impl Threads {
         let mut before = i64::MAX;
         let began = began(task);
         let since = self.counts_since(&entry.key, thread, began).await?;
-        let counts = |c: &&Comment| c.id > began || c.created_at >= since && is_for_any(&words::comment(c), &c.body);
-        if let Some(issue) = thread.issue.as_ref().filter(|it| it.created_at >= since && self.counts(&it.author)) {
-            let (source, verb) = (Source::Issue(issue.id), words::text(&issue.body, &issue.author.login));
-            if is_for_any(&verb, &issue.body) && self.is_open(&source, only).await? {
-                let decision = self.of_issue(entry, issue, as_older(verb), &mut rights).await;
-                found.push((0, decision.map(|decision| Some(FoundDecision::alone(decision)))));
-            }
+        let counts = |c: &&Comment| c.id > began || c.created_at >= since && words::is_for_any(&c.body);
+        if let Some(issue) = thread.issue.as_ref().filter(|it| it.created_at >= since && self.counts(&it.author))
+            && words::is_for_any(&issue.body)
+            && self.is_open(&Source::Issue(issue.id), only).await?
+        {
+            let verb = as_older(words::text(&issue.body, &issue.author.login));
+            let decision = self.of_issue(entry, issue, verb, &mut rights).await;
+            found.push((0, decision.map(|decision| Some(FoundDecision::alone(decision)))));
         }
         for comment in thread.comments.iter().filter(|c| self.counts(&c.author)).filter(counts) {
             let source = Source::Comment(comment.id);
@@ -180,16 +181,16 @@ impl Threads {
     fn review_counts(&self, review: &Review, task: &Task, since: i64) -> bool {
         let outlasts = || review.comments == 0 && review.submitted_at >= since;
         let earlier = is_earlier(review, task);
-        self.counts(&review.author) && (!earlier || outlasts() && is_for_any(&of_text(review), &review.body))
+        self.counts(&review.author) && (!earlier || outlasts() && words::is_for_any(&review.body))
     }
 
     /// Since when texts count here that were written before the task began, in the forge's milliseconds; where there are none that could,
     /// nothing is asked.
     async fn counts_since(&self, key: &str, thread: &Thread, began: i64) -> Result<i64, Trouble> {
-        let of_issue = thread.issue.iter().map(|issue| (words::text(&issue.body, &issue.author.login), &issue.body));
-        let of_reviews = thread.reviews.iter().filter(|r| r.number <= began).map(|r| (of_text(r), &r.body));
-        let older = thread.comments.iter().filter(|c| c.id <= began).map(|c| (words::comment(c), &c.body));
-        if !older.chain(of_issue).chain(of_reviews).any(|(verb, text)| is_for_any(&verb, text)) {
+        let of_issue = thread.issue.iter().map(|issue| &issue.body);
+        let of_reviews = thread.reviews.iter().filter(|r| r.number <= began).map(|r| &r.body);
+        let older = thread.comments.iter().filter(|c| c.id <= began).map(|c| &c.body);
+        if !older.chain(of_issue).chain(of_reviews).any(|text| words::is_for_any(text)) {
             return Ok(i64::MAX);
         }
         Ok(self.store.watermark(&first(key)).await?.map_or(i64::MAX, |at| at - SLACK_MS))
@@ -430,7 +431,7 @@ impl Threads {
         rights: &mut HashMap<i64, Access>,
     ) -> Result<FoundDecision, Trouble> {
         let (mut verb, persons) = (words::reply(reply, &self.me.login), task.persons_pull());
-        let long = long::too_long(&reply.body).filter(|_| persons.is_none());
+        let long = words::too_long(&reply.body).filter(|_| persons.is_none());
         if long.is_some() {
             verb = long::careful(verb);
         }
@@ -455,17 +456,6 @@ impl Threads {
             None => Ok(!self.store.knows_input(&decision_key(source)).await?),
         }
     }
-}
-
-/// Whether it counts although a task began behind it, before it could be carried out: what is carried out beside tasks, and what takes a host
-/// back.
-fn is_for_any(verb: &Verb, text: &str) -> bool {
-    verb.is_apart() || words::every_host(text).iter().any(|verb| matches!(verb, Verb::Deny { .. }))
-}
-
-/// The verb of a review's text alone.
-fn of_text(review: &Review) -> Verb {
-    words::text(&review.body, &review.author.login)
 }
 
 /// What a text from before the task is read as: its own command is for no task at work, but for what is carried out beside one.

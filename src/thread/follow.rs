@@ -30,7 +30,7 @@ impl Threads {
             Err(_) => return Ok(thread),
         }
         // Before the decisions, so that an approval of an edited review finds it voided.
-        notice_voided(id, &thread, feed).await?;
+        notice_voided(&task, &thread, feed).await?;
         notice_withdrawn(&task, &thread, feed).await?;
         let found = self.decisions(entry, &task, &thread, None).await?;
         let unread = thread.unread.take().map(Trouble::from);
@@ -234,21 +234,28 @@ async fn notice_ends(id: TaskId, thread: &Thread, feed: &dyn Feed) -> Result<(),
     Ok(())
 }
 
-/// Voids a checkpoint whose review was edited or deleted.
-async fn notice_voided(id: TaskId, thread: &Thread, feed: &dyn Feed) -> Result<(), Trouble> {
-    let task = feed.look(id).await?;
-    let standing = task.checkpoint().filter(|c| c.review > 0 && !c.used && thread.reviewed);
-    let Some(checkpoint) = standing else { return Ok(()) };
+/// Voids a checkpoint whose review was edited or deleted. `before` is the task as it was before the thread was read.
+async fn notice_voided(before: &Task, thread: &Thread, feed: &dyn Feed) -> Result<(), Trouble> {
+    let task = feed.look(before.id).await?;
+    if let Some(n) = voided(before, &task, thread) {
+        feed.feed(task.id, &format!("void:{}:{n}", task.id), Input::CheckpointVoided { n }).await?;
+    }
+    Ok(())
+}
+
+/// The checkpoint whose review was edited or deleted, as far as this reading shows it. One that was posted while the thread was read may be
+/// missing from it however long ago that is, so only one that stood `before` is judged.
+fn voided(before: &Task, task: &Task, thread: &Thread) -> Option<u32> {
+    let checkpoint = task.checkpoint().filter(|c| c.review > 0 && !c.used && thread.reviewed)?;
+    before.checkpoint().filter(|known| known.n == checkpoint.n)?;
     let found = thread.reviews.iter().find(|r| r.id == checkpoint.review);
     let listed = found.is_some_and(|r| r.updated_at <= r.submitted_at);
-    // The list may have been read before the review was posted.
+    // The forge lists a review a moment after it was posted.
     let older = thread.reviews.iter().map(|r| r.number).max().unwrap_or(0) < checkpoint.number;
     if listed || (found.is_none() && older && recent(checkpoint.at)) {
-        return Ok(());
+        return None;
     }
-    let input = Input::CheckpointVoided { n: checkpoint.n };
-    feed.feed(id, &format!("void:{id}:{}", checkpoint.n), input).await?;
-    Ok(())
+    Some(checkpoint.n)
 }
 
 /// Records open remarks that were taken back, as far as this reading shows it. `task` is as it was before the thread was read, so that no
@@ -271,4 +278,68 @@ pub fn withdrawn_key(id: TaskId, remarks: &[RemarkWithdrawn]) -> String {
 /// Whether it was posted so recently (Unix milliseconds) that a list may not contain it yet.
 fn recent(at: i64) -> bool {
     (0..10_000).contains(&(now() - at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Thread, now, voided};
+    use crate::forge::{Account, Review, ReviewState};
+    use domain::{Checkpoint, Task, TaskId};
+
+    /// A task whose checkpoints with these numbers were posted at this time.
+    fn task(numbers: &[u32], at: i64) -> Task {
+        let posted = |n: &u32| Checkpoint {
+            n: *n,
+            commit: None,
+            review: i64::from(*n),
+            number: i64::from(*n),
+            at,
+            last: false,
+            void: false,
+            used: false,
+            coverable: false,
+        };
+        let mut task = Task::new(TaskId(1));
+        task.checkpoints = numbers.iter().map(posted).collect();
+        task
+    }
+
+    /// A thread with the reviews of these checkpoints, changed at this time.
+    fn thread(numbers: &[i64], updated_at: i64) -> Thread {
+        let review = |number: &i64| Review {
+            id: *number,
+            number: *number,
+            author: Account { id: 4, login: "caisson".into() },
+            state: ReviewState::Comment,
+            body: String::new(),
+            commit: String::new(),
+            submitted_at: 0,
+            updated_at,
+            comments: 0,
+            html_url: String::new(),
+        };
+        Thread {
+            comments: Vec::new(),
+            reviews: numbers.iter().map(review).collect(),
+            replies: Vec::new(),
+            unread: None,
+            pull: None,
+            issue: None,
+            reviewed: true,
+            hidden: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_checkpoint_that_was_posted_while_the_thread_was_read_is_not_voided() {
+        let long_ago = now() - 60_000;
+        let (first, both) = (task(&[1], long_ago), task(&[1, 2], long_ago));
+        assert_eq!(voided(&first, &both, &thread(&[1], 0)), None, "read from before it was posted");
+        assert_eq!(voided(&task(&[], 0), &first, &thread(&[], 0)), None, "the first one");
+        assert_eq!(voided(&both, &both, &thread(&[1], 0)), Some(2), "deleted");
+        assert_eq!(voided(&both, &both, &thread(&[1, 2], 1)), Some(2), "edited");
+        assert_eq!(voided(&both, &both, &thread(&[1, 2], 0)), None, "as it was posted");
+        let young = task(&[1, 2], now());
+        assert_eq!(voided(&young, &young, &thread(&[1], 0)), None, "not listed yet");
+    }
 }

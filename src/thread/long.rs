@@ -2,18 +2,11 @@
 //! an agent that sees half of what was asked does half of it.
 //! Tests: below, `tests/stories/bad_input.rs`.
 
-use super::{inline, words};
-use crate::command::MAX_WORDS;
+use super::inline;
+use super::words::{self, too_long};
 use crate::forge::{Review, ReviewComment, ReviewState};
 use crate::redact;
 use domain::Verb;
-
-/// The characters of a text, where they are more than are taken.
-pub(super) fn too_long(text: &str) -> Option<usize> {
-    let text = text.trim();
-    // No text has more characters than bytes.
-    (text.len() > MAX_WORDS).then(|| text.chars().count()).filter(|count| *count > MAX_WORDS)
-}
 
 /// As [`too_long`], of the longest text of a review that would be taken as words: its own, or a remark among its `own` inline comments.
 pub(super) fn of_review(review: &Review, own: &[&ReviewComment]) -> Option<usize> {
@@ -39,6 +32,7 @@ pub(super) fn careful(verb: Verb) -> Verb {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command::MAX_WORDS;
     use crate::forge::Account;
 
     fn author() -> Account {
@@ -74,13 +68,6 @@ mod tests {
             updated_at: 0,
         };
         of_review(&given(state, body), &[&note])
-    }
-
-    #[test]
-    fn a_text_is_too_long_by_its_characters() {
-        let most = "ü".repeat(MAX_WORDS);
-        assert_eq!(too_long(&format!("\n{most} \n")), None);
-        assert_eq!(too_long(&format!("{most}ü")), Some(MAX_WORDS + 1));
     }
 
     #[test]

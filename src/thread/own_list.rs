@@ -2,7 +2,7 @@
 //! was deleted or changed meanwhile counts no more. Tests: below and `tests/stories/models.rs`.
 
 use super::Threads;
-use super::long::too_long;
+use super::words::too_long;
 use crate::config::process::Repository;
 use crate::forge::Comment;
 use crate::redact;

@@ -4,7 +4,7 @@ use super::by_name::{by_name, only_asks};
 use super::inline;
 pub(crate) use super::inline::OnLine;
 pub(crate) use crate::command::Command;
-use crate::command::{self, OwnNames, Parsed, Strength};
+use crate::command::{self, MAX_WORDS, OwnNames, Parsed, Strength};
 use crate::forge::{Comment, Review, ReviewComment, ReviewState, own_remarks};
 use crate::redact;
 use domain::{Access, Account, Item, Verb};
@@ -35,9 +35,17 @@ pub(crate) fn text(text: &str, author: &str) -> Verb {
     asked(text, author).map_or_else(|| plain(text, author), |command| command.verb)
 }
 
-/// A text that asks for nothing.
+/// A text that asks for nothing. Of one that is too long no words are taken.
 pub(crate) fn plain(text: &str, author: &str) -> Verb {
-    Verb::Say { items: vec![Item::on_the_whole(&redact::in_words(text), author)] }
+    let taken = too_long(text).is_none();
+    Verb::Say { items: taken.then(|| Item::on_the_whole(&redact::in_words(text), author)).into_iter().collect() }
+}
+
+/// The characters of a text, where they are more than are taken.
+pub(super) fn too_long(text: &str) -> Option<usize> {
+    let text = text.trim();
+    // No text has more characters than bytes.
+    (text.len() > MAX_WORDS).then(|| text.chars().count()).filter(|count| *count > MAX_WORDS)
 }
 
 /// The command that a text begins with, if it is none of the bot's: it may be one of the repository's own.
@@ -52,11 +60,15 @@ pub(crate) fn strongest_with(text: &str, author: &str, own: &OwnNames) -> Option
 
 /// The commands of a text, after secrets and what looks like a credential are removed.
 pub(super) fn parsed(text: &str, author: &str) -> Parsed {
-    command::parse(&redact::in_words(text), author)
+    parsed_with(text, author, &OwnNames::new())
 }
 
 /// As [`parsed`], with the commands of the repository's own.
 pub(super) fn parsed_with(text: &str, author: &str, own: &OwnNames) -> Parsed {
+    // What is removed leaves no slash at the beginning of a line that was not there before.
+    if !command::may_hold_command(text) {
+        return Parsed { plain: true, ..Parsed::default() };
+    }
     command::parse_with(&redact::in_words(text), author, own)
 }
 
@@ -107,6 +119,15 @@ pub(crate) fn commands(text: &str) -> Vec<Verb> {
 /// All hosts that a text allows or denies, in order.
 pub(crate) fn every_host(text: &str) -> Vec<Verb> {
     named(text).take(MOST_HOSTS + 1).collect()
+}
+
+/// Whether a text counts although a task began behind it, before it could be carried out: what is carried out beside tasks, and what takes a
+/// host back. It is asked of every older text in each reading, so a text is parsed once for it.
+pub(super) fn is_for_any(text: &str) -> bool {
+    let all = parsed(text, "");
+    let hosts = all.commands.iter().map(|command| &command.verb).filter(|verb| verb.host().is_some());
+    all.strongest().is_some_and(|command| command.verb.is_apart())
+        || hosts.take(MOST_HOSTS + 1).any(|verb| matches!(verb, Verb::Deny { .. }))
 }
 
 fn named(text: &str) -> impl Iterator<Item = Verb> {
@@ -353,6 +374,27 @@ mod tests {
         assert_eq!(left(&["/ask why?"], &Verb::Ask { question: "what?".into() }), ["ask"]);
         assert_eq!(left(&["/ask why?"], &Verb::Ask { question: "a.py, line 3: why?".into() }), [""; 0]);
         assert_eq!(left(&["/revise a set", "plain"], &Verb::Changes { items: Vec::new() }), [""; 0]);
+    }
+
+    #[test]
+    fn a_text_is_too_long_by_its_characters_and_its_words_are_not_taken() {
+        let most = "ü".repeat(MAX_WORDS);
+        assert_eq!(too_long(&format!("\n{most} \n")), None);
+        assert_eq!(texts(super::text(&most, "u7")).len(), 1);
+        let longer = format!("{most}ü");
+        assert_eq!(too_long(&longer), Some(MAX_WORDS + 1));
+        assert_eq!(super::text(&longer, "u7"), Verb::Say { items: Vec::new() });
+        assert_eq!(super::text(&format!("{longer}\n/stop"), "u7"), Verb::Stop, "a command of it counts");
+    }
+
+    #[test]
+    fn what_is_carried_out_beside_a_task_counts_from_before_it() {
+        for text in ["/sync", "/test-pr", "/fix it\n/deny a.test", "/deny a.test", "/allow a.test\n/deny b.test"] {
+            assert!(is_for_any(text), "{text}");
+        }
+        for text in ["", "Words.", "/fix it", "/stop\n/sync", "/allow a.test", "> /sync", "`/deny a.test`"] {
+            assert!(!is_for_any(text), "{text}");
+        }
     }
 
     #[test]

@@ -238,3 +238,26 @@ async fn a_merge_that_is_denied_for_a_moment_is_made_after_it() {
     assert_eq!(said.iter().filter(|text| text.contains("the forge refuses it")).count(), 1, "{said:#?}");
     assert!(pull_request(&world, pull).await.merged);
 }
+
+/// While the forge looks for conflicts a merge is tried again for some seconds; who stops the task meanwhile has its work not merged.
+#[tokio::test(flavor = "multi_thread")]
+async fn work_that_is_stopped_while_its_merge_is_tried_is_not_merged() {
+    let mut world = World::new(FIX).await;
+    merging(&mut world, "command").await;
+    let (_, pull) = approved(&world).await;
+    world.forge.look_for_conflicts(true);
+    world.alice().comment(REPO, pull, "/merge").expect("said");
+    let (end, merge) = (std::time::Instant::now() + PATIENCE, format!("/pulls/{pull}/merge"));
+    while world.forge.requests(|path| path.ends_with(&merge)) == 0 {
+        assert!(std::time::Instant::now() < end, "the merge is not tried");
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    world.alice().comment(REPO, pull, "/stop").expect("said");
+    world.until("an end", |task| task.end().is_some()).await;
+    world.forge.look_for_conflicts(false);
+    // Both wait in the queue behind the merge: the answer, and closing the pull request.
+    world.until_said(pull, "Stopped by `alice`").await;
+    world.settled().await;
+    let seen = pull_request(&world, pull).await;
+    assert!(!seen.open && !seen.merged, "{seen:?}");
+}

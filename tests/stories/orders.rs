@@ -210,6 +210,28 @@ async fn an_ended_task_is_deleted_by_the_running_bot_and_its_number_is_nobodys()
     assert!(world.store().task_row(TaskId(1)).await.expect("read").is_none());
 }
 
+/// What the bot owes an issue that is gone waits for it to come back, and keeps no task from being deleted.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_whose_issue_was_deleted_is_deleted_by_the_running_bot() {
+    let world = World::new(FIX).await;
+    let _serve = held(&world);
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("awaiting-review").await;
+    world.forge.delete_issue(REPO, issue).expect("deleted");
+    world.until_state("failed").await;
+    world.nothing_left().await;
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let deleted = caisson(&world, &["task", "delete", "1"]).await;
+        if deleted.status.success() {
+            break;
+        }
+        assert!(Instant::now() < end, "{}", said(&deleted));
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    assert!(world.store().task_row(TaskId(1)).await.expect("read").is_none());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_bot_its_objects_are_gone_at_once() {
     let mut world = World::new(FIX).await;

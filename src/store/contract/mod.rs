@@ -78,6 +78,7 @@ on_both! {
     tasks::an_end_drops_open_work_but_not_what_is_owed_to_people,
     tasks::killed_tries_are_counted_apart_from_failures,
     tasks::what_is_set_aside_comes_after_everything_else_of_its_queue,
+    tasks::what_is_set_aside_is_due_only_while_it_is_tried,
     tasks::a_repositorys_hosts_are_kept_until_they_are_taken_back,
     tasks::texts_may_hold_any_character,
     tasks::every_projection_is_read_back,

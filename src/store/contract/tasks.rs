@@ -89,6 +89,22 @@ pub async fn what_is_set_aside_comes_after_everything_else_of_its_queue(fresh: F
     assert_eq!((row.id, row.aside, row.not_before), (first.id, 1, 5), "the one that waits least");
 }
 
+pub async fn what_is_set_aside_is_due_only_while_it_is_tried(fresh: Fresh) {
+    let store = fresh.open().await;
+    let task = created(&store, "opened:3").await;
+    for queue in [Queue::Work, Queue::Egress, Queue::Talk] {
+        while let Some(row) = store.next_effect(task.id, queue).await.expect("read").filter(|row| row.aside == 0) {
+            assert!(store.has_work_due(task.id).await.expect("read"), "{}", row.key);
+            assert!(store.effect_started(row.id, 1).await.expect("begun"));
+            store.effect_aside(Begun { id: row.id, epoch: 1 }, 5, "gone").await.expect("aside");
+        }
+    }
+    assert!(!store.has_work_due(task.id).await.expect("read"));
+    let row = store.next_effect(task.id, Queue::Talk).await.expect("read").expect("it is owed still");
+    assert!(store.effect_started(row.id, 1).await.expect("begun"));
+    assert!(store.has_work_due(task.id).await.expect("read"), "it is tried again");
+}
+
 pub async fn a_repositorys_hosts_are_kept_until_they_are_taken_back(fresh: Fresh) {
     let store = fresh.open().await;
     let mut task = created(&store, "opened:3").await;
