@@ -380,7 +380,7 @@ pub enum Event {
         source: Source,
         /// Account that posted the text.
         poster: Account,
-        /// Why, in English; [`crate::NO_RIGHT`] for an account without write access.
+        /// Why, in English; [`crate::NO_RIGHT`] or [`crate::NO_COMMAND`] for an account without write access.
         reason: String,
     },
     /// An approval in advance ended before it was used up.

@@ -56,7 +56,7 @@ impl fmt::Display for Loss {
             Loss::Removed => "somebody removed the sandbox's container",
             Loss::Restarted => "somebody restarted the sandbox's container",
             Loss::EngineRestarted => "the container engine, or the whole machine, was restarted, which ended the sandbox",
-            Loss::Untrusted => "the sandbox broke its protocol and was removed",
+            Loss::Untrusted => "the sandbox broke its protocol, or answered no more, and was removed",
             Loss::PutAway => "the sandbox had been put away while the task waited",
             Loss::Moved => "the sandbox was on another host than the one that goes on with the task",
             Loss::Outdated => "the sandbox was made by another release of the bot",

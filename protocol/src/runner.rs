@@ -15,7 +15,7 @@ use crate::touched::Touched;
 
 macro_rules! version {
     () => {
-        3
+        4
     };
 }
 
@@ -429,7 +429,7 @@ mod tests {
     fn a_program_is_told_by_the_mark_in_it() {
         let program = [b"\x7fELF\0caisson-runner protocol=?;\0".as_slice(), MARK.as_bytes(), b"\xff\0"].concat();
         assert_eq!(Mark::find(&program), Some(Mark::own()));
-        let other = MARK.replace(BUILD, "0").replace("protocol=3", "protocol=7");
+        let other = MARK.replace(BUILD, "0").replace("protocol=4", "protocol=7");
         assert_eq!(Mark::find(other.as_bytes()), Some(Mark { version: 7, build: "0".to_owned() }));
         assert_eq!(Mark::find(b"#!/bin/sh\n"), None);
     }

@@ -26,17 +26,23 @@ pub(super) struct Sessions {
     attached: Mutex<HashMap<i64, Arc<Session>>>,
     /// How often in a row a task's runner left its greeting unanswered.
     silent: Mutex<HashMap<i64, u8>>,
+    /// Held while a task's container is looked for and attached, so that those who need it at the same time share one connection.
+    attaching: Mutex<HashMap<i64, Arc<Mutex<()>>>>,
 }
 
 impl Sessions {
     pub fn new(core: Arc<Core>) -> Self {
-        Self { core, attached: Mutex::default(), silent: Mutex::default() }
+        Self { core, attached: Mutex::default(), silent: Mutex::default(), attaching: Mutex::default() }
     }
 
     /// Drops the connection to a task's runner; the container stays.
     pub async fn forget(&self, task: i64) {
         self.attached.lock().await.remove(&task);
         self.silent.lock().await.remove(&task);
+        let mut attaching = self.attaching.lock().await;
+        if attaching.get(&task).is_some_and(|it| Arc::strong_count(it) == 1) {
+            attaching.remove(&task);
+        }
     }
 
     /// Sets the attached container of a task.
@@ -47,6 +53,8 @@ impl Sessions {
 
     /// The attached container of a task, which is attached (and thawed or started) if necessary, also where its connection is over.
     pub async fn of(&self, task: i64) -> Result<Arc<Session>> {
+        let attaching = Arc::clone(self.attaching.lock().await.entry(task).or_default());
+        let _one = attaching.lock().await;
         let current = self.attached.lock().await.get(&task).cloned();
         if let Some(session) = current {
             let Some(end) = session.link.end() else { return Ok(session) };

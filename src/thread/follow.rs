@@ -90,7 +90,7 @@ impl Threads {
         let number = thread.number(&decision.source, task);
         if is_older(&decision, task) && !decision.verb.is_apart() {
             return match may_now(&decision) {
-                true => self.take_denials(entry, (id, task, number), (&key, text), &decision, feed).await,
+                true => self.take_denials(entry, (id, task, number), (&key, text, denied), &decision, feed).await,
                 false => Ok(()),
             };
         }
@@ -113,7 +113,7 @@ impl Threads {
             }
         }
         // Before the decision itself, because its key marks the whole text as taken up.
-        self.feed_hosts(entry, id, &key, (text, &decision, Some(task)), feed).await?;
+        self.feed_hosts(entry, id, &key, (text, &decision, Some(task), long.is_some()), feed).await?;
         self.feed_denials(entry, (id, task), &key, (denied, &decision), feed).await?;
         let unheard = feed_remarks(id, (&key, number), (&decision, remarks), feed).await?;
         // The text's own key is left for the new attempt, which begins once this task has ended.

@@ -43,6 +43,11 @@ pub fn host_key(key: &str, at: usize) -> String {
     format!("{key}+{at}")
 }
 
+/// The key of what stands on a text's lines; `key` is the text's.
+fn lines_key(key: &str) -> String {
+    format!("{key}~lines")
+}
+
 /// The key under which the hosts of a text are answered where none of them is its command; `key` is the text's.
 pub fn hosts_key(key: &str) -> String {
     format!("{key}~hosts")
@@ -50,13 +55,14 @@ pub fn hosts_key(key: &str) -> String {
 
 impl Threads {
     /// Feeds the further hosts of a text, each as a decision of its own. `key` is the text's. One from before the task is carried out beside it,
-    /// and its hosts with it, where they were not answered before: only what it denies, because what it allows was for no task.
+    /// and its hosts with it, where they were not answered before: only what it denies, because what it allows was for no task;
+    /// as of one that is `too_long`, of which nothing else is taken.
     pub(super) async fn feed_hosts(
         &self,
         entry: &Repository,
         id: TaskId,
         key: &str,
-        (text, strongest, task): (&str, &Decision, Option<&Task>),
+        (text, strongest, task, too_long): (&str, &Decision, Option<&Task>, bool),
         feed: &dyn Feed,
     ) -> Result<(), Trouble> {
         let is_older = task.is_some_and(|task| is_older(strongest, task));
@@ -64,7 +70,7 @@ impl Threads {
             return Ok(());
         }
         for (at, input) in self.hosts(entry, text, (strongest, task)).await?.into_iter().enumerate() {
-            if !is_older || denied(&input).is_some() {
+            if !(is_older || too_long) || denied(&input).is_some() {
                 feed.feed(id, &host_key(key, at), input).await?;
             }
         }
@@ -80,7 +86,7 @@ impl Threads {
         (denied, decision): (Vec<Verb>, &Decision),
         feed: &dyn Feed,
     ) -> Result<(), Trouble> {
-        let key = format!("{key}~lines");
+        let key = lines_key(key);
         for (at, input) in self.judged(entry, denied, (decision, Some(task))).await?.into_iter().enumerate() {
             feed.feed(id, &host_key(&key, at), input).await?;
         }
@@ -93,13 +99,19 @@ impl Threads {
         &self,
         entry: &Repository,
         (id, task, number): (TaskId, &Task, u64),
-        (key, text): (&str, &str),
+        (key, text, on_lines): (&str, &str, Vec<Verb>),
         decision: &Decision,
         feed: &dyn Feed,
     ) -> Result<(), Trouble> {
         let inputs = self.hosts(entry, text, (decision, Some(task))).await?;
-        let hosts: Vec<String> =
-            inputs.iter().filter_map(denied).filter(|by| by.barred.is_none()).filter_map(host).collect();
+        let on_lines = self.judged(entry, on_lines, (decision, Some(task))).await?;
+        let hosts: Vec<String> = inputs
+            .iter()
+            .chain(&on_lines)
+            .filter_map(denied)
+            .filter(|by| by.barred.is_none())
+            .filter_map(host)
+            .collect();
         if !hosts.is_empty() {
             let (id, login, source) = (decision.poster.id, decision.poster.login.as_str(), &decision.source);
             let asked = Asking { id, login, source, command: "deny" }.on(entry, number, key);
@@ -110,6 +122,9 @@ impl Threads {
             allowed.map(|host| message::allowed_nowhere(&decision.poster.login, &host)).collect();
         for (at, input) in inputs.into_iter().enumerate().filter(|(_, input)| denied(input).is_some()) {
             feed.feed(id, &host_key(key, at), input).await?;
+        }
+        for (at, input) in on_lines.into_iter().enumerate() {
+            feed.feed(id, &host_key(&lines_key(key), at), input).await?;
         }
         match words::commands(text).iter().all(|verb| verb.host().is_some()) {
             true if nowhere.is_empty() => {

@@ -114,13 +114,16 @@ async fn words_of_a_megabyte_reach_no_agent_and_decide_nothing() {
     alice.request_changes(REPO, pull, commit.as_str(), &long, &short).expect("posted");
     let answer = world.until_said(pull, "Neither its words nor its verdict are taken.").await;
     assert!(answer.contains("a text of your review has 1 048 559 characters"), "{answer}");
-    // The approval in its text does not count beside a remark that reaches nobody.
+    // The approval in its text does not count beside a remark that reaches nobody, nor does the host.
     let longer = long + "Again.";
-    alice.remark(REPO, pull, commit.as_str(), "/approve", &[("semver.py", 6, longer.as_str())]).expect("posted");
+    alice
+        .remark(REPO, pull, commit.as_str(), "/approve\n/allow late.test", &[("semver.py", 6, longer.as_str())])
+        .expect("posted");
     world.until_said(pull, "a text of your review has 1 048 566 characters").await;
     world.heard(pull).await;
     let task = world.task().await;
     assert_eq!((task.state.name(), task.numbered.open().count()), ("awaiting-review", 0));
+    assert!(task.hosts.is_empty(), "{:?}", task.hosts);
     let taken = |event: &Event| matches!(event, Event::FeedbackGiven { .. } | Event::DecisionUsed { .. });
     assert!(!world.log().await.iter().any(taken));
     world.approve().await;

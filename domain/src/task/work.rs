@@ -106,8 +106,7 @@ impl Task {
                 let changes = taken.is_some_and(Call::may_change_the_tree);
                 self.action = taken.and_then(Call::action).cloned();
                 self.waiting.retain(|(i, _)| i != index);
-                self.running = Some(*number);
-                self.actions = *number;
+                (self.running, self.actions) = (Some(*number), *number);
                 self.lost = false;
                 (self.recalls, self.questions, self.refusals) = (0, 0, 0);
                 self.used = self.used.saturating_add(1);

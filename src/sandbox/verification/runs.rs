@@ -230,9 +230,9 @@ pub(in crate::sandbox) fn verify_name(spec: &VerifySpec, commit: &Commit, side: 
     format!("verify-{}-{}-{}-{side}", spec.task, commit.short(), spec.tries)
 }
 
-/// The result of a command whose runner gave none in time: it may be the machine, but not again and again.
+/// The result of a command whose runner gave none in time: it may be the machine, but not again and again. `tries`: those before this one.
 fn hung(tries: u32) -> Result<Outcome> {
-    if tries < MOST_TRIES {
+    if tries + 1 < MOST_TRIES {
         return Err(session::from_link(&LinkError::Timeout));
     }
     let reason = "the tests left their sandbox without an answer within their time".to_owned();
@@ -254,8 +254,8 @@ mod tests {
     #[test]
     fn a_command_that_hangs_its_sandbox_is_tried_again_and_then_has_failed() {
         assert!(matches!(hung(0), Err(SandboxError::Unavailable(_))));
-        assert!(matches!(hung(MOST_TRIES - 1), Err(SandboxError::Unavailable(_))));
-        assert!(matches!(hung(MOST_TRIES).unwrap().status, Status::Failed { .. }));
+        assert!(matches!(hung(MOST_TRIES - 2), Err(SandboxError::Unavailable(_))));
+        assert!(matches!(hung(MOST_TRIES - 1).unwrap().status, Status::Failed { .. }));
     }
 
     #[test]
