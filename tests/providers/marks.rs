@@ -66,9 +66,7 @@ impl Prompt {
 fn shares(bodies: &[Value]) -> Vec<usize> {
     let (mut cache, mut before, mut shares) = (HashSet::new(), 0, Vec::new());
     for prompt in bodies.iter().map(Prompt::of) {
-        if before > 0 {
-            shares.push(prompt.read(&cache) * 100 / before);
-        }
+        shares.extend((prompt.read(&cache) * 100).checked_div(before));
         cache.extend(prompt.written());
         before = prompt.length();
     }
