@@ -93,7 +93,7 @@ async fn a_megabyte_before_a_task_is_no_part_of_it() {
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "See below.").expect("issue");
     world.alice().comment(REPO, issue, &megabyte()).expect("said");
     world.alice().comment(REPO, issue, &format!("/fix {}", megabyte())).expect("said");
-    world.until_said(issue, "behind it stand more than 16,000 characters").await;
+    world.until_said(issue, "behind it stand more than `16,000` characters").await;
     assert!(world.store().tasks(5).await.expect("read").is_empty());
     world.alice().comment(REPO, issue, "/fix").expect("said");
     world.until_state("awaiting-review").await;
