@@ -20,14 +20,15 @@ pub struct Detected {
 }
 
 /// Files whose text [`test_command`] needs, if they exist.
-pub const WANTED: &[&str] = &["pyproject.toml", "package.json", "Makefile", "setup.cfg", "tox.ini"];
+pub const WANTED: &[&str] = &["Cargo.toml", "pyproject.toml", "package.json", "Makefile", "setup.cfg", "tox.ini"];
 
 /// The command for a project with these `files`; `text` gives a root file of [`WANTED`].
 pub fn test_command<'a>(files: &[String], text: impl Fn(&str) -> Option<&'a str>) -> Option<Detected> {
     let has = |name: &str| files.iter().any(|file| file == name);
     let found = |command: &str, by: &'static str| Some(Detected { command: command.to_owned(), by });
     if has("Cargo.toml") {
-        return found("cargo test", "Cargo.toml");
+        let is_left_out = text("Cargo.toml").is_some_and(leaves_members_out);
+        return found(if is_left_out { "cargo test --workspace" } else { "cargo test" }, "Cargo.toml");
     }
     if let Some(by) = pytest(&has, &text) {
         return found("python3 -m pytest -q -rA", by);
@@ -77,6 +78,13 @@ const TOOLCHAINS: [(&str, &str); 12] = [
 pub fn toolchain(root: &[String]) -> Option<(&'static str, &'static str)> {
     let told = TOOLCHAINS.iter().find(|(file, _)| root.iter().any(|name| name == file));
     told.map(|&(file, toolchain)| (toolchain, file))
+}
+
+/// Whether cargo, at the root of a workspace with this `Cargo.toml`, works on the package there alone unless it is told otherwise.
+pub(super) fn leaves_members_out(manifest: &str) -> bool {
+    let Ok(table) = manifest.parse::<toml::Table>() else { return false };
+    let workspace = table.get("workspace").and_then(toml::Value::as_table);
+    workspace.is_some_and(|workspace| table.contains_key("package") && !workspace.contains_key("default-members"))
 }
 
 /// The file by which pytest runs a project's tests.
@@ -201,6 +209,15 @@ mod tests {
     #[test]
     fn commands() {
         assert_eq!(detect(&[("Cargo.toml", "")]).unwrap(), "cargo test by Cargo.toml");
+        for (manifest, command) in [
+            ("[package]\nname = \"a\"\n[workspace]\nmembers = [\"b\"]\n", "cargo test --workspace"),
+            ("[package]\nname = \"a\"\n[workspace]\ndefault-members = [\".\"]\n", "cargo test"),
+            ("[package]\nname = \"a\"\n", "cargo test"),
+            ("[workspace]\nmembers = [\"b\"]\n", "cargo test"),
+            ("[package", "cargo test"),
+        ] {
+            assert_eq!(detect(&[("Cargo.toml", manifest)]).unwrap(), format!("{command} by Cargo.toml"));
+        }
         assert_eq!(
             detect(&[("pyproject.toml", "[tool.pytest]"), ("a.py", "")]).unwrap(),
             "python3 -m pytest -q -rA by pyproject.toml"
