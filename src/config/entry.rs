@@ -123,6 +123,11 @@ impl Repository {
         if self.upstream.is_empty() { &self.copied_from } else { &self.upstream }
     }
 
+    /// The address it was copied from; none where that is a path of a host, or it was not copied.
+    pub fn address(&self) -> Option<&str> {
+        Some(self.upstream.as_str()).filter(|upstream| check::is_remote(upstream))
+    }
+
     /// Names of the fields that differ from another entry of the same key, without secrets.
     pub fn differs_from(&self, other: &Repository) -> Vec<&'static str> {
         [

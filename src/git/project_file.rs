@@ -1,17 +1,20 @@
 //! Reads a repository's own configuration (`.caisson.toml`) out of a commit, which nothing else does (`tests/house/project_file.rs`). What of
 //! it is granted, and what a mistake in it means, is for the callers. Tests: below.
 
+use super::read::oid;
 use super::{GitError, Repos};
 use crate::config::project::{FILE, MAX_BYTES, Project, ProjectError};
 use domain::Commit;
+use git2::Repository;
 use std::string::FromUtf8Error;
 
 /// The file at one commit.
 #[derive(Debug)]
 pub struct ProjectFile {
-    /// What it says, or its first mistake; the default where there is no file. Bytes that are no UTF-8 count as replacement characters.
+    /// What it says, or its first mistake, such as that it is no regular file; the default where there is none. Bytes that are no UTF-8 count
+    /// as replacement characters.
     pub project: Result<Project, ProjectError>,
-    /// Its text; none where there is no file.
+    /// Its text; none where there is no regular file.
     pub text: Result<Option<String>, FromUtf8Error>,
 }
 
@@ -22,9 +25,20 @@ impl Repos {
     /// When the commit is missing, the repository cannot be read, or the file is longer than it may be; its mistakes are no error here.
     pub async fn project_file(&self, key: &str, commit: &Commit) -> Result<ProjectFile, GitError> {
         let bytes = self.show(key, commit, FILE, MAX_BYTES).await?;
-        let parse = |bytes: &[u8]| Project::parse(FILE, &String::from_utf8_lossy(bytes));
-        let project = bytes.as_deref().map_or_else(|| Ok(Project::default()), parse);
+        let project = match &bytes {
+            Some(bytes) => Project::parse(FILE, &String::from_utf8_lossy(bytes)),
+            None => self.no_text(key, commit).await?.map_or_else(|| Ok(Project::default()), Err),
+        };
         Ok(ProjectFile { project, text: bytes.map(String::from_utf8).transpose() })
+    }
+
+    /// The mistake where something that is no regular file stands in the file's place: a link, a folder. Its rules would not be followed.
+    async fn no_text(&self, key: &str, commit: &Commit) -> Result<Option<ProjectError>, GitError> {
+        let id = oid(commit)?;
+        let look = move |repo: &Repository| Ok(repo.find_commit(id)?.tree()?.get_name(FILE).is_some());
+        let text = "this is no regular file; put the settings themselves here".to_owned();
+        let mistake = ProjectError { file: FILE.to_owned(), line: 1, key: None, text };
+        Ok(self.read(key, look).await?.then_some(mistake))
     }
 }
 
@@ -55,5 +69,23 @@ mod tests {
         assert_eq!(plain.text.as_ref().unwrap().as_deref(), Some("test = \"make\"\n"));
         assert!(wrong.project.as_ref().unwrap_err().to_string().starts_with(".caisson.toml:1: "), "{wrong:#?}");
         assert!(bytes.text.is_err() && bytes.project.as_ref().unwrap().test.is_some(), "{bytes:#?}");
+    }
+
+    #[tokio::test]
+    async fn what_is_no_regular_file_in_its_place_is_a_mistake_and_not_the_default() {
+        let dir = tempfile::tempdir().unwrap();
+        let repos = Repos::new(dir.path());
+        let who = "A <a@example.org> 1700000000 +0000";
+        let (link, folder) = (format!("120000 inline {FILE}"), format!("100644 inline {FILE}/a"));
+        for (key, entry) in [("link", link), ("folder", folder)] {
+            let stream =
+                format!("commit refs/remotes/origin/main\ncommitter {who}\ndata 1\nx\nM {entry}\ndata 5\nother\n");
+            repos.fast_import(key, stream).await.unwrap();
+            let commit = repos.resolve(key, &Branch::parse("main").unwrap()).await.unwrap();
+            let found = repos.project_file(key, &commit).await.unwrap();
+            let mistake = found.project.expect_err("no default").to_string();
+            assert!(mistake.starts_with(".caisson.toml:1: this is no regular file"), "{mistake}");
+            assert_eq!(found.text, Ok(None));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The pull request that proposes a `.caisson.toml`. Commands in it are foreign and shown as code.
 
-use crate::text::prose;
+use crate::text::{code, prose};
 
 /// The most characters of one line of observations.
 const MAX_LINE: usize = 400;
@@ -16,16 +16,16 @@ pub fn proposal_commit() -> String {
         .to_owned()
 }
 
-/// `seen`: one line for each attempt. `source`: where the repository came from.
-pub fn proposal_body(seen: &[String], source: &str) -> String {
+/// `seen`: one line for each attempt. `shows`: the operator's command that shows what the file asks for.
+pub fn proposal_body(seen: &[String], shows: &str) -> String {
     let lines: Vec<String> = seen.iter().map(|line| format!("- {}", prose(line, MAX_LINE))).collect();
     format!(
         "An operator asked what this project needs so that the bot can check its own work (`caisson repo try`). In sandboxes like a task's, on \
          the commit below this one:\n\n{}\n\nNothing has changed yet. Merge or take over what suits you; `setup`, and hosts beyond what the operator \
-         allows, have no effect until the operator accepts exactly the file that then stands on the default branch (`caisson repo add {}` \
-         shows what it asks for).\n",
+         allows, have no effect until the operator accepts exactly the file that then stands on the default branch ({} shows \
+         what it asks for).\n",
         lines.join("\n"),
-        prose(source, MAX_LINE)
+        code(shows)
     )
 }
 
@@ -36,9 +36,10 @@ mod tests {
     #[test]
     fn what_was_seen_stands_as_code_and_nothing_of_it_acts() {
         let seen = ["Setup worked: `pip install '@all' #1 <b>`.".to_owned()];
-        let body = proposal_body(&seen, "https://example.org/team/shop.git");
+        let body = proposal_body(&seen, "caisson repo add team/shop --here --name shop");
         assert!(body.contains("\n- Setup worked: `pip install '@all' #1 <b>`.\n"), "{body}");
         assert!(body.contains("until the operator accepts exactly the file"), "{body}");
+        assert!(body.contains("(`caisson repo add team/shop --here --name shop` shows what it asks for)"), "{body}");
         // Mentions and references to issues must become code as well.
         let bare = proposal_body(&["@all closes #1".to_owned()], "x");
         assert!(bare.contains("- `@all` closes `#1`\n"), "{bare}");

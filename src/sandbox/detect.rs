@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use super::risks::configures_tests;
 use super::test_names::{holds_tests, is_hyphened, names_a_test};
+use crate::text::shell_word;
 
 /// A test command, and the file it was detected by.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,17 +20,25 @@ pub struct Detected {
 }
 
 /// Files whose text [`test_command`] needs, if they exist.
-pub const WANTED: &[&str] = &["pyproject.toml", "package.json", "Makefile", "setup.cfg", "tox.ini"];
+pub const WANTED: &[&str] = &["Cargo.toml", "pyproject.toml", "package.json", "Makefile", "setup.cfg", "tox.ini"];
 
 /// The command for a project with these `files`; `text` gives a root file of [`WANTED`].
 pub fn test_command<'a>(files: &[String], text: impl Fn(&str) -> Option<&'a str>) -> Option<Detected> {
     let has = |name: &str| files.iter().any(|file| file == name);
     let found = |command: &str, by: &'static str| Some(Detected { command: command.to_owned(), by });
     if has("Cargo.toml") {
-        return found("cargo test", "Cargo.toml");
+        let is_left_out = text("Cargo.toml").is_some_and(leaves_members_out);
+        return found(if is_left_out { "cargo test --workspace" } else { "cargo test" }, "Cargo.toml");
     }
-    if let Some(python) = python(files, &has, &text) {
-        return Some(python);
+    if let Some(by) = pytest(&has, &text) {
+        return found("python3 -m pytest -q -rA", by);
+    }
+    let root: Vec<String> = files.iter().filter(|file| !file.contains('/')).cloned().collect();
+    // Tests in Python may lie in a project of another toolchain, which has its own.
+    let is_of_another = toolchain(&root).is_some_and(|(name, _)| name != "python");
+    let unittest = unittest(files);
+    if unittest.is_some() && !is_of_another {
+        return unittest;
     }
     if has("package.json") && text("package.json").is_some_and(npm_test) {
         return found("npm test", "package.json");
@@ -46,7 +55,7 @@ pub fn test_command<'a>(files: &[String], text: impl Fn(&str) -> Option<&'a str>
     if has("Makefile") && text("Makefile").is_some_and(|make| make.lines().any(is_test_target)) {
         return found("make test", "Makefile");
     }
-    None
+    unittest
 }
 
 /// Files at the root with the toolchain that each indicates; the first that exists decides.
@@ -71,30 +80,39 @@ pub fn toolchain(root: &[String]) -> Option<(&'static str, &'static str)> {
     told.map(|&(file, toolchain)| (toolchain, file))
 }
 
-fn python<'a>(
-    files: &[String],
-    has: &impl Fn(&str) -> bool,
-    text: &impl Fn(&str) -> Option<&'a str>,
-) -> Option<Detected> {
+/// Whether cargo, at the root of a workspace with this `Cargo.toml`, works on the package there alone unless it is told otherwise.
+pub(super) fn leaves_members_out(manifest: &str) -> bool {
+    let Ok(table) = manifest.parse::<toml::Table>() else { return false };
+    let workspace = table.get("workspace").and_then(toml::Value::as_table);
+    workspace.is_some_and(|workspace| table.contains_key("package") && !workspace.contains_key("default-members"))
+}
+
+/// The file by which pytest runs a project's tests.
+fn pytest<'a>(has: &impl Fn(&str) -> bool, text: &impl Fn(&str) -> Option<&'a str>) -> Option<&'static str> {
     let says_pytest = |name: &str| text(name).is_some_and(|body| body.contains("pytest"));
-    let pytest = [("pytest.ini", has("pytest.ini")), ("conftest.py", has("conftest.py"))]
+    let mut signs = [("pytest.ini", has("pytest.ini")), ("conftest.py", has("conftest.py"))]
         .into_iter()
         .chain(["pyproject.toml", "setup.cfg", "tox.ini"].map(|name| (name, says_pytest(name))));
-    for (by, yes) in pytest {
-        if yes {
-            return Some(Detected { command: "python3 -m pytest -q -rA".to_owned(), by });
-        }
-    }
-    let module = |file: &&String| {
+    signs.find_map(|(by, is_there)| is_there.then_some(by))
+}
+
+/// Discovery by unittest, where it loads a test: it enters packages alone, so a folder of tests without `__init__.py` is named. Elsewhere it
+/// would run nothing, which is no error before Python 3.12.
+fn unittest(files: &[String]) -> Option<Detected> {
+    let packages: HashSet<&str> = files.iter().filter_map(|file| file.strip_suffix("/__init__.py")).collect();
+    let is_test = |file: &&String| {
         let name = file.rsplit('/').next().unwrap_or_default();
         name.starts_with("test") && name.ends_with(".py")
     };
-    let test = files.iter().find(module)?;
-    let below = test.split_once('/').map(|(dir, _)| dir).filter(|dir| *dir == "tests" || *dir == "test");
-    let command = match below {
-        // Discovery only enters packages, so a directory without __init__.py must be named.
-        Some(dir) if !has(&format!("{dir}/__init__.py")) => format!("python3 -m unittest discover -v -s {dir}"),
-        _ => "python3 -m unittest -v".to_owned(),
+    let starts = files.iter().filter(is_test).map(|file| {
+        let mut folders = file.match_indices('/').map(move |(at, _)| &file[..at]);
+        folders.rfind(|folder| !packages.contains(folder)).unwrap_or_default()
+    });
+    let of_tests = |start: &&str| ["", "tests", "test"].contains(&start.split('/').next().unwrap_or_default());
+    let start = starts.filter(of_tests).min_by_key(|start| start.matches('/').count())?;
+    let command = match start {
+        "" => "python3 -m unittest -v".to_owned(),
+        folder => format!("python3 -m unittest discover -v -s {}", shell_word(folder)),
     };
     Some(Detected { command, by: "test*.py" })
 }
@@ -191,6 +209,15 @@ mod tests {
     #[test]
     fn commands() {
         assert_eq!(detect(&[("Cargo.toml", "")]).unwrap(), "cargo test by Cargo.toml");
+        for (manifest, command) in [
+            ("[package]\nname = \"a\"\n[workspace]\nmembers = [\"b\"]\n", "cargo test --workspace"),
+            ("[package]\nname = \"a\"\n[workspace]\ndefault-members = [\".\"]\n", "cargo test"),
+            ("[package]\nname = \"a\"\n", "cargo test"),
+            ("[workspace]\nmembers = [\"b\"]\n", "cargo test"),
+            ("[package", "cargo test"),
+        ] {
+            assert_eq!(detect(&[("Cargo.toml", manifest)]).unwrap(), format!("{command} by Cargo.toml"));
+        }
         assert_eq!(
             detect(&[("pyproject.toml", "[tool.pytest]"), ("a.py", "")]).unwrap(),
             "python3 -m pytest -q -rA by pyproject.toml"
@@ -209,6 +236,24 @@ mod tests {
         assert_eq!(detect(&[("pom.xml", "")]).unwrap(), "mvn -B -o test by pom.xml");
         assert_eq!(detect(&[("build.gradle", ""), ("gradlew", "")]).unwrap(), "sh ./gradlew --offline test by gradlew");
         assert_eq!(detect(&[("Makefile", "all:\ntest: all\n\ttrue\n")]).unwrap(), "make test by Makefile");
+    }
+
+    #[test]
+    fn tests_in_python_count_where_discovery_loads_them_and_no_other_toolchain_has_tests() {
+        let go = [("go.mod", ""), ("scripts/test_links.py", ""), ("test_all.py", "")];
+        assert_eq!(detect(&go).unwrap(), "go test -v ./... by go.mod");
+        let node = r#"{"scripts":{"test":"node t.js"}}"#;
+        assert_eq!(detect(&[("package.json", node), ("test_all.py", "")]).unwrap(), "npm test by package.json");
+        let of_another = [("package.json", "{}"), ("test_all.py", "")];
+        assert_eq!(detect(&of_another).unwrap(), "python3 -m unittest -v by test*.py");
+        assert_eq!(detect(&[("build.gradle", ""), ("tools/test_links.py", "")]), None, "discovery would run nothing");
+        let in_folders = [("tests/unit/test_a.py", ""), ("pyproject.toml", "")];
+        assert_eq!(detect(&in_folders).unwrap(), "python3 -m unittest discover -v -s tests/unit by test*.py");
+        let with_data = [("tests/data/test_case.py", ""), ("tests/test_a.py", "")];
+        assert_eq!(detect(&with_data).unwrap(), "python3 -m unittest discover -v -s tests by test*.py");
+        let inner = [("shop/__init__.py", ""), ("shop/test/__init__.py", ""), ("shop/test/test_a.py", "")];
+        assert_eq!(detect(&inner).unwrap(), "python3 -m unittest -v by test*.py");
+        assert_eq!(detect(&[("examples/test_a.py", ""), ("setup.py", "")]), None);
     }
 
     #[test]

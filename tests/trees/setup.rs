@@ -52,6 +52,15 @@ async fn it_runs_once_and_the_second_task_starts_warm() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_repository_that_setup_brought_into_an_ignored_folder_comes_along_whole() {
+    let world = World::new().await;
+    let commands = ["git init -q build/deps/source && echo fetched >build/deps/source/lib.c".to_owned()];
+    world.sandboxes.of_tasks.prepare(&spec(&world, 1, &world.base, &commands)).await.expect("prepared");
+    let seen = world.bash(1, "cat build/deps/source/lib.c; ls build/deps/source/.git/HEAD").await.outcome.text;
+    assert_eq!(seen, "fetched\nbuild/deps/source/.git/HEAD\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn another_base_or_other_commands_are_another_setup() {
     let world = World::new().await;
     let commands = [command(&world)];

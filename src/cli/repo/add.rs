@@ -296,10 +296,11 @@ impl Add {
     ) -> Result<String> {
         let told = read_toolchain(git, &plan.key, commit, config.sandbox_of(&plan.key)).await?;
         let file = git.project_file(&plan.key, commit).await?;
-        if file.text.with_context(|| format!("{} is no UTF-8", project::FILE))?.is_none() {
+        let has_text = file.text.with_context(|| format!("{} is no UTF-8", project::FILE))?.is_some();
+        let asked = file.project?;
+        if !has_text {
             printer.say(&format!("no {}: the tests will be detected", project::FILE));
         }
-        let asked = file.project?;
         let commands = git.own_commands(&plan.key, commit).await?;
         show_commands(printer, &commands);
         let asked = asked.with_networks(commands.networks());

@@ -56,11 +56,11 @@ const QUIESCE_MS: u64 = 10_000;
 const COPY_MS: u64 = 600_000;
 
 /// Packs files that the project ignores, because others would appear in the agent's tree. Only `.gitignore` files count, not what a command
-/// wrote into `.git`.
+/// wrote into `.git`. Git lists a repository inside an ignored folder as one folder, which is packed with all that is in it.
 const PACK_WORK: &str = r#"
 list=$(mktemp)
 git --git-dir=.git --work-tree=. ls-files -z --others --ignored --exclude-per-directory=.gitignore > "$list"
-exec tar -c --null --no-recursion -T "$list" -f -
+exec tar -c --null -T "$list" -f -
 "#;
 const PACK_HOME: &str = r#"cd "$HOME"; exec tar -c -f - ."#;
 const UNPACK_WORK: &str = "exec tar -x --no-same-owner -f -";

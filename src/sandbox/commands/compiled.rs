@@ -1,6 +1,6 @@
 //! Rust, Go, Java and CMake, each with one tool that fetches, builds and tests.
 
-use super::{Commands, Project, found, setup};
+use super::{Commands, Project, detect, found, setup};
 
 pub(super) fn rust(project: &Project<'_>, out: &mut Commands) {
     if !project.has("Cargo.toml") {
@@ -11,13 +11,15 @@ pub(super) fn rust(project: &Project<'_>, out: &mut Commands) {
         out.setups.push(setup(["cargo fetch --locked".to_owned()], "Cargo.lock"));
     }
     out.setups.push(setup(["cargo fetch".to_owned()], "Cargo.toml"));
-    out.builds.push(found("cargo build --offline", "Cargo.toml"));
-    out.lints.push(found("cargo clippy --offline --all-targets", "Cargo.toml"));
+    let is_left_out = project.text("Cargo.toml").is_some_and(|manifest| detect::leaves_members_out(&manifest));
+    let whole = if is_left_out { " --workspace" } else { "" };
+    out.builds.push(found(format!("cargo build --offline{whole}"), "Cargo.toml"));
+    out.lints.push(found(format!("cargo clippy --offline --all-targets{whole}"), "Cargo.toml"));
     if project.has("rustfmt.toml") || project.has(".rustfmt.toml") {
         out.lints.push(found("cargo fmt --check", "rustfmt.toml"));
     }
     // Without a lock file cargo queries the index for versions, unless it is offline.
-    out.tests.push(found("cargo test --offline", "Cargo.toml"));
+    out.tests.push(found(format!("cargo test --offline{whole}"), "Cargo.toml"));
 }
 
 pub(super) fn go(project: &Project<'_>, out: &mut Commands) {

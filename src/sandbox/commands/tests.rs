@@ -119,6 +119,11 @@ fn rust_go_java_and_cmake_have_one_program_each() {
     let rust = of(&[("Cargo.toml", ""), ("Cargo.lock", "")]);
     assert_eq!(setups(&rust), [("cargo fetch --locked", "Cargo.lock"), ("cargo fetch", "Cargo.toml")]);
     assert_eq!(tests(&rust), ["cargo test", "cargo test --offline"]);
+    let members = "[package]\nname = \"a\"\n[workspace]\nmembers = [\"b\"]\n";
+    let members = of(&[("Cargo.toml", members), ("b/Cargo.toml", "")]);
+    assert_eq!(tests(&members), ["cargo test --workspace", "cargo test --offline --workspace"]);
+    assert_eq!(members.builds[0].command, "cargo build --offline --workspace");
+    assert_eq!(members.lints[0].command, "cargo clippy --offline --all-targets --workspace");
     let go = of(&[("go.mod", "module a\n"), ("go.sum", "")]);
     assert_eq!(
         (setups(&go), tests(&go)),

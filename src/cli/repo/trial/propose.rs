@@ -8,9 +8,10 @@ use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
 use crate::config::project;
-use crate::forge::{ForgeError, ForgeReads, ForgeWrites, NewPull, PullRequest, is_accepted};
+use crate::forge::{ForgeError, ForgeReads, ForgeWrites, NewPull, PullRequest, RepoRef, is_accepted};
 use crate::git::{Branch, PlainFile, PushSpec, Pushed, Repos};
 use crate::message;
+use crate::text::shell_word;
 use anyhow::Result;
 use sha2::{Digest, Sha256};
 use std::time::Duration;
@@ -52,7 +53,7 @@ pub(super) async fn open(
     }
     let new = NewPull {
         title: message::proposal_title(),
-        body: message::proposal_body(summary, entry.origin()),
+        body: message::proposal_body(summary, &showing(entry, &brought.at)),
         head: branch.as_str().to_owned(),
         base: entry.default_branch.clone(),
     };
@@ -77,8 +78,38 @@ async fn pull(accounts: &Accounts, brought: &Brought, new: &NewPull) -> Result<P
     Err(Complaint::new("the forge does not see the pushed branch yet").hint("repeat this command").into())
 }
 
+/// The command that shows what the file of this repository asks for. Everybody who sees the pull request reads it, so a path of this machine
+/// and the names of other listeners are left out.
+fn showing(entry: &Entry, at: &RepoRef) -> String {
+    let source = match (entry.address(), entry.origin()) {
+        (Some(address), _) => shell_word(address),
+        (None, "") => format!("{} --here", shell_word(&at.to_string())),
+        (None, _) => "…".to_owned(),
+    };
+    format!("caisson repo add {source} --name {}", shell_word(&entry.key))
+}
+
 /// The same for the same proposal on the same base.
 fn branch_name(base: &domain::Commit, text: &str) -> String {
     let hash = hex::encode(Sha256::digest(format!("{base}\n{text}").as_bytes()));
     format!("agent/caisson-toml-{}", &hash[..8])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_that_is_named_works_and_tells_no_path_of_this_machine() {
+        let at = RepoRef::new("team", "shop");
+        let here = Entry { key: "shop".to_owned(), ..Entry::default() };
+        assert_eq!(showing(&here, &at), "caisson repo add team/shop --here --name shop");
+        let copied = Entry { copied_from: "/srv/private/shop".to_owned(), ..here.clone() };
+        let of_a_path = Entry { upstream: "/srv/private/shop".to_owned(), ..here.clone() };
+        for entry in [copied, of_a_path] {
+            assert_eq!(showing(&entry, &at), "caisson repo add … --name shop");
+        }
+        let followed = Entry { upstream: "https://example.org/team/shop.git".to_owned(), ..here };
+        assert_eq!(showing(&followed, &at), "caisson repo add https://example.org/team/shop.git --name shop");
+    }
 }
