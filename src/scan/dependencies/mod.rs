@@ -82,7 +82,7 @@ pub struct Package {
 /// One format.
 struct Format {
     ecosystem: &'static str,
-    /// Whether a file of this name is a manifest.
+    /// Whether a file of this path is a manifest.
     is_manifest: fn(&str) -> bool,
     manifest: fn(&str) -> Result<Vec<Requirement>, String>,
     /// Names of lock files, with how each is read: names and versions.
@@ -131,7 +131,7 @@ pub async fn look_for_dependencies(
 /// Whether a file says what is depended on.
 fn is_meant(path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let known = |format: &&Format| (format.is_manifest)(name) || format.locks.iter().any(|(lock, _)| *lock == name);
+    let known = |format: &&Format| (format.is_manifest)(path) || format.locks.iter().any(|(lock, _)| *lock == name);
     !folder.split('/').any(|part| FOREIGN.contains(&part)) && (NOT_READ.contains(&name) || FORMATS.iter().any(known))
 }
 
@@ -161,7 +161,7 @@ fn read_files(files: &BTreeMap<String, String>, end: Instant) -> (DependencyScan
     for format in FORMATS {
         reading.days.clear();
         let locks = reading.lock_files(format, files);
-        for (path, text) in files.iter().filter(|(path, _)| (format.is_manifest)(name_of(path))) {
+        for (path, text) in files.iter().filter(|(path, _)| (format.is_manifest)(path)) {
             reading.manifest(format, (path, text), nearest(&locks, folder_of(path)));
         }
         let locked = locks.into_values().flatten();
@@ -192,8 +192,8 @@ impl Reading {
             if self.is_late() {
                 continue;
             }
-            match read(text) {
-                Ok(locked) => {
+            match read_with(text, *read) {
+                Ok((text, locked)) => {
                     self.scan.read.push(path.clone());
                     let days = (format.released)(text).into_iter().take(LOCKED.saturating_sub(self.days.len()));
                     let known = days.filter_map(|(name, version, day)| Some(((name, version), self::day(&day)?)));
@@ -230,8 +230,8 @@ impl Reading {
         if self.is_late() {
             return;
         }
-        let mut asked = match (format.manifest)(text) {
-            Ok(asked) => asked,
+        let (text, mut asked) = match read_with(text, format.manifest) {
+            Ok(read) => read,
             Err(why) => return self.scan.unread.push((path.to_owned(), short(&why))),
         };
         self.scan.read.push(path.to_owned());
@@ -290,6 +290,16 @@ impl Reading {
         scan.locked = packages.len() as u64;
         (scan, packages)
     }
+}
+
+/// What the reader of a format makes of a file, and its text without the mark that may stand before UTF-8.
+fn read_with<T>(text: &str, read: fn(&str) -> Result<T, String>) -> Result<(&str, T), String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    // UTF-16 has one in every ASCII character, and no format allows it.
+    if text.contains('\0') {
+        return Err("it is no UTF-8".to_owned());
+    }
+    Ok((text, read(text)?))
 }
 
 /// A dependency whose line is not known yet.

@@ -6,11 +6,11 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Format, Requirement, pnpm, yarn};
+use super::{Format, Requirement, name_of, pnpm, yarn};
 
 pub(super) const FORMAT: Format = Format {
     ecosystem: "npm",
-    is_manifest: |name| name == "package.json",
+    is_manifest: |path| name_of(path) == "package.json",
     manifest,
     locks: &[
         ("package-lock.json", lock),

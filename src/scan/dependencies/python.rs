@@ -1,22 +1,23 @@
-//! `pyproject.toml` and `requirements*.txt`, and the lock files of uv, Poetry and PDM.
+//! `pyproject.toml`, `requirements*.txt` and `requirements/*.txt`, and the lock files of uv, Poetry and PDM.
 //!
 //! Owns how a requirement is split into name and version (PEP 508), and when two names are the same. The files of Pipenv: `pipfile.rs`. Tests: below.
 
 use toml::{Table, Value};
 
-use super::{Format, Requirement, pipfile};
+use super::{Format, Requirement, folder_of, name_of, pipfile};
 
 pub(super) const FORMAT: Format = Format {
     ecosystem: "PyPI",
-    is_manifest: |name| name == "pyproject.toml" || name == "Pipfile" || is_requirements(name),
+    is_manifest: |path| matches!(name_of(path), "pyproject.toml" | "Pipfile") || is_requirements(path),
     manifest,
     locks: &[("uv.lock", lock), ("poetry.lock", lock), ("pdm.lock", lock), ("Pipfile.lock", pipfile::lock)],
     plain,
     released,
 };
 
-fn is_requirements(name: &str) -> bool {
-    name.starts_with("requirements") && name.ends_with(".txt")
+fn is_requirements(path: &str) -> bool {
+    let (name, folder) = (name_of(path), name_of(folder_of(path)));
+    name.ends_with(".txt") && (name.starts_with("requirements") || folder == "requirements")
 }
 
 /// As PyPI compares names: in lower case, with one hyphen for each run of `-`, `_` and `.`.

@@ -79,9 +79,32 @@ fn a_version_that_a_manifest_settles_counts_where_the_nearest_lock_file_does_not
 #[test]
 fn files_of_others_packages_are_none_of_the_projects() {
     assert!(is_meant("a/Cargo.toml") && is_meant("requirements-dev.txt") && is_meant("pom.xml"));
-    for path in ["node_modules/a/package.json", "a/vendor/b/go.mod", "Cargo.toml.orig", "a.txt"] {
+    assert!(is_meant("requirements/base.txt") && is_meant("a/requirements/dev.txt"));
+    for path in [
+        "node_modules/a/package.json",
+        "a/vendor/b/go.mod",
+        "Cargo.toml.orig",
+        "a.txt",
+        "requirements/old/a.txt",
+        "requirements/a.md",
+    ] {
         assert!(!is_meant(path), "{path}");
     }
+}
+
+#[test]
+fn a_mark_before_the_text_is_passed_over_and_a_file_in_utf_16_is_named_as_not_read() {
+    let wide: Vec<u8> = "a==1\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let wide = String::from_utf8_lossy(&wide);
+    let (scan, _) = read_files(&files(&[
+        ("requirements/base.txt", "\u{feff}a==1\nb==2\n"),
+        ("requirements.txt", &wide),
+        ("package.json", "\u{feff}{ \"dependencies\": { \"c\": \"3\" } }"),
+        ("package-lock.json", "\u{feff}{ \"packages\": { \"node_modules/c\": { \"version\": \"3.0.0\" } } }"),
+    ]));
+    let direct: Vec<_> = scan.direct.iter().map(|it| (it.name.as_str(), it.locked.join(" "), it.line)).collect();
+    assert_eq!(direct, [("c", "3.0.0".to_owned(), 1), ("a", "1".to_owned(), 1), ("b", "2".to_owned(), 2)]);
+    assert_eq!(scan.unread, [("requirements.txt".to_owned(), "it is no UTF-8".to_owned())]);
 }
 
 #[test]
