@@ -271,7 +271,11 @@ impl Reading {
         for path in files.keys().filter(|path| NOT_READ.contains(&name_of(path))) {
             scan.unread.push((path.clone(), "this format is not understood".to_owned()));
         }
+        let unnamed = scan.unread.len().saturating_sub(UNREAD);
         scan.unread.truncate(UNREAD);
+        if unnamed > 0 {
+            scan.unread.push((format!("{unnamed} more"), "only the first are named".to_owned()));
+        }
         if self.locked_more > 0 {
             let why = "more locked versions than are looked at".to_owned();
             scan.unread.push((format!("{} more", self.locked_more), why));

@@ -144,6 +144,15 @@ fn a_package_has_a_limit_of_versions() {
 }
 
 #[test]
+fn files_that_are_not_read_are_counted_where_they_are_not_named() {
+    let paths: Vec<String> = (0..UNREAD + 3).map(|n| format!("{n}/bun.lock")).collect();
+    let all: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "{}")).collect();
+    let (scan, _) = read_files(&files(&all));
+    assert_eq!(scan.unread.len(), UNREAD + 1);
+    assert_eq!(scan.unread.last().map(|(what, _)| what.as_str()), Some("3 more"));
+}
+
+#[test]
 fn without_time_no_file_is_parsed_and_that_is_said() {
     let all = files(&[("Cargo.toml", "[dependencies]\na = \"1\"\n"), ("Cargo.lock", "")]);
     let (scan, _) = super::read_files(&all, Instant::now());
