@@ -6,6 +6,7 @@
 mod cargo;
 mod composer;
 mod go;
+mod lines;
 mod maven;
 mod npm;
 mod pipfile;
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use domain::{Commit, Dependency, DependencyScan};
 
+use self::lines::lines_of;
 use crate::git::{GitError, ReadLimits, Repos, WhichFiles};
 use crate::text::cut;
 
@@ -339,28 +341,6 @@ fn nearest<'a, T>(locks: &'a BTreeMap<String, T>, folder: &str) -> Option<&'a T>
         }
         folder = folder_of(folder);
     }
-}
-
-/// For each name the first line that begins with it, or has it in quotes, from 1 on; none where there is no such line. The text is gone through once.
-fn lines_of<'a>(text: &str, asked: &'a [Requirement]) -> HashMap<&'a str, u64> {
-    let mut missing: HashMap<&str, &'a str> = asked.iter().map(|it| (it.name.as_str(), it.name.as_str())).collect();
-    let mut found = HashMap::new();
-    for (at, line) in text.lines().enumerate() {
-        if missing.is_empty() {
-            break;
-        }
-        let bare = line.trim_start().trim_start_matches(['"', '\'']);
-        let (scope, rest) = bare.split_at(usize::from(bare.starts_with('@')));
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || "-_./".contains(c))).unwrap_or(rest.len());
-        let begins = [&bare[..scope.len() + end], bare.split_whitespace().next().unwrap_or_default()];
-        let quoted = ['"', '\''].into_iter().flat_map(|quote| line.split(quote).skip(1));
-        for word in begins.into_iter().chain(quoted) {
-            if let Some(name) = missing.remove(word) {
-                found.insert(name, at as u64 + 1);
-            }
-        }
-    }
-    found
 }
 
 fn name_of(path: &str) -> &str {

@@ -159,13 +159,3 @@ fn without_time_no_file_is_parsed_and_that_is_said() {
     assert_eq!(scan.unread, [("2 more".to_owned(), "there was no time for these files".to_owned())]);
     assert!(scan.read.is_empty() && scan.direct.is_empty(), "{scan:?}");
 }
-
-#[test]
-fn a_name_stands_where_a_line_begins_with_it_or_has_it_in_quotes() {
-    let asked = |name: &str| Requirement { name: name.into(), version: String::new(), locked: Vec::new(), line: None };
-    let all: Vec<Requirement> = ["b", "@s/c", "d", "h/e~f", "none"].into_iter().map(asked).collect();
-    let text = "b-c = 1\n b==2\n\"@s/c\": \"1\"\nx = { package = \"d\" }\n\th/e~f v1\nb = 3\n";
-    let lines = lines_of(text, &all);
-    let of = |name: &str| lines.get(name).copied();
-    assert_eq!(["b", "@s/c", "d", "h/e~f", "none"].map(of), [Some(2), Some(3), Some(4), Some(5), None]);
-}
