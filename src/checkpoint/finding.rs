@@ -189,7 +189,9 @@ impl Reader {
         let (mut severity, mut found) = (None, None);
         for _ in 0..HEAD {
             let word = rest.split_whitespace().next()?;
-            let bare = word.trim_matches(MARKS).trim_end_matches('.');
+            // Of a link its text.
+            let shown = word.split("](").next().unwrap_or(word);
+            let bare = shown.trim_matches(MARKS).trim_end_matches('.');
             let after = &rest[rest.find(word)? + word.len()..];
             let is_place = place(bare).filter(|place| found.is_none() && !place.path.is_empty());
             match (Severity::read(word), is_place) {
@@ -261,6 +263,8 @@ mod tests {
             ("- src/a.rs:4: it panics", Severity::Note, (4, 4)),
             ("- [note] `src/a.rs:4` — it panics", Severity::Note, (4, 4)),
             ("**[warning] src/a.rs:6** it panics", Severity::Warning, (6, 6)),
+            ("- [blocker] [src/a.rs:12](src/a.rs#L12) — it panics", Severity::Blocker, (12, 12)),
+            ("- [`src/a.rs:3-5`](https://h.example/src/a.rs#L3-L5): it panics", Severity::Note, (3, 5)),
         ] {
             let wanted = (severity, "src/a.rs".to_owned(), lines.0, lines.1, "it panics".to_owned());
             assert_eq!(read(line), [wanted], "{line}");

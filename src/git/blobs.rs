@@ -89,6 +89,26 @@ impl Repos {
         self.read(key, look).await
     }
 
+    /// The ids of what a commit has at these paths, where it has something.
+    ///
+    /// # Errors
+    /// When the commit is missing or the repository cannot be read.
+    pub async fn ids(&self, key: &str, commit: &Commit, paths: Vec<String>) -> Result<HashSet<String>, GitError> {
+        let id = oid(commit)?;
+        let look = move |repo: &Repository| {
+            let (tree, mut found) = (repo.find_commit(id)?.tree()?, HashSet::new());
+            for path in &paths {
+                match tree.get_path(Path::new(path)) {
+                    Ok(entry) => drop(found.insert(entry.id().to_string())),
+                    Err(error) if error.code() == ErrorCode::NotFound => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            Ok(found)
+        };
+        self.read(key, look).await
+    }
+
     /// Gives `look` the files of a commit with their paths; it says whether it made something of a file. It runs on a thread that may block.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use domain::{Commit, RuleFinding, RuleScan};
 
 use super::rules::look;
+use crate::git::listing::Change;
 use crate::git::{GitError, ReadLimits, Repos, WhichFiles, added_lines};
 
 /// What is read at most.
@@ -19,6 +20,8 @@ const KEPT: usize = 200;
 /// Findings that are collected before the most serious are chosen: of one file, and of all.
 const OF_A_FILE: usize = 200;
 const OF_ALL: usize = 20_000;
+/// Files that a pull request deletes and that are looked for among those it adds.
+const DELETED: usize = 20_000;
 /// Files of a pull request whose added lines are looked up: those with findings.
 const COMPARED: usize = 200;
 /// How long looking them up may take, all together.
@@ -90,10 +93,15 @@ fn collect(all: &mut Collected, path: &str, bytes: &[u8], end: Instant) -> bool 
     true
 }
 
-/// The files that a commit adds or changes, and how many more have names that are not UTF-8.
+/// The files that a commit adds or changes, and how many more have names that are not UTF-8. One that is only moved is not among them.
 async fn changed(repos: &Repos, key: &str, from: &Commit, to: &Commit) -> Result<(HashSet<String>, u64), GitError> {
     let (mut paths, mut unnamed) = (HashSet::new(), 0);
-    for change in repos.changes(key, from, to).await?.into_iter().filter(|it| it.status != 'D') {
+    let changes = repos.changes(key, from, to).await?;
+    let deleted = changes.iter().filter(|it| it.deleted()).take(DELETED);
+    let deleted = deleted.filter_map(|it| String::from_utf8(it.path.clone()).ok()).collect();
+    let deleted = repos.ids(key, from, deleted).await?;
+    let moved = |it: &Change| it.status == 'A' && deleted.contains(&it.id);
+    for change in changes.into_iter().filter(|it| !it.deleted() && !moved(it)) {
         match String::from_utf8(change.path) {
             Ok(path) => drop(paths.insert(path)),
             Err(_) => unnamed += 1,
@@ -143,7 +151,11 @@ mod tests {
     async fn commits(files: &[(&str, &str)], more: &[(&str, &str)]) -> (Repos, Commit, Commit, tempfile::TempDir) {
         let dir = tempfile::tempdir().expect("a folder");
         let repos = Repos::new(dir.path());
-        let file = |(name, text): &(&str, &str)| format!("M 100644 inline {name}\ndata {}\n{text}\n", text.len());
+        // Without a text it is deleted.
+        let file = |(name, text): &(&str, &str)| match text.is_empty() {
+            true => format!("D {name}\n"),
+            false => format!("M 100644 inline {name}\ndata {}\n{text}\n", text.len()),
+        };
         let commit = |branch: &str, from: &str, files: &[(&str, &str)]| {
             let all: String = files.iter().map(file).collect();
             format!("commit refs/remotes/origin/{branch}\ncommitter a <a@b> 1 +0000\ndata 1\nx\n{from}{all}")
@@ -187,6 +199,15 @@ mod tests {
         let scan = look_for_weaknesses(&repos, "shop", &head, None, Some(&main)).await.expect("looked through");
         assert_eq!(places(&scan), [("python-eval", "a.py", 3), ("python-os-system", "c.py", 2)]);
         assert!(scan.added_only && scan.files == 2, "{scan:?}");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_only_moved_adds_nothing() {
+        let old = [("a.py", "eval(word)\n"), ("b.py", "eval(word)\n")];
+        let new = [("a.py", ""), ("lib/a.py", "eval(word)\n"), ("c.py", "eval(word)\ny = 1\n")];
+        let (repos, main, head, _dir) = commits(&old, &new).await;
+        let scan = look_for_weaknesses(&repos, "shop", &head, None, Some(&main)).await.expect("looked through");
+        assert_eq!((places(&scan), scan.files), (vec![("python-eval", "c.py", 1)], 1));
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 //! Several models with different roles, and one that does not support tools.
 
 use crate::stuck::small_and_big;
-use crate::world::{REPO, World, single};
+use crate::world::{REPO, World, next_second, single};
 use caisson::forge::{ForgeReads, RepoRef};
 use devforge::Access;
 use domain::{Event, FallbackReason, VerdictKind};
@@ -89,6 +89,27 @@ async fn a_list_that_stands_no_more_or_is_another_persons_is_not_carried_out() {
     assert!(steps.iter().all(|step| !step.contains("else") && !step.contains("both")), "{steps:?}");
     let words = |event| if let Event::WidenedToFix { words } = event { Some(words) } else { None };
     assert_eq!(world.log().await.into_iter().find_map(words).as_deref(), Some(""), "the plan as it stands");
+}
+
+/// One that was edited is not passed over for another plan; posted again it counts.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_was_edited_holds_the_fix_up() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let world = World::of_models(CARRIES_OUT, &small_and_big(dir.path(), PLANS)).await;
+    let issue = world.alice().open_issue(REPO, "How would you compare?", "/plan").expect("issue");
+    world.until_state("awaiting-review").await;
+    let meant = "1. read both versions\n2. compare their numbers";
+    let list = world.alice().comment(REPO, issue, "1. read both versions\n2. compare their numbrs").expect("said");
+    next_second().await;
+    world.alice().edit_comment(REPO, list, meant).expect("edited");
+    world.alice().comment(REPO, issue, "/fix").expect("said");
+    world.until_said(issue, "nor a plan from a list of steps").await;
+    assert!(world.task().await.kind.reads_only());
+    world.alice().comment(REPO, issue, meant).expect("said");
+    world.alice().comment(REPO, issue, "/fix").expect("said");
+    let task = world.until("a plan that is carried out", |task| !task.kind.reads_only()).await;
+    let steps: Vec<_> = task.steps.iter().map(|step| step.text.as_str()).collect();
+    assert_eq!(steps, ["read both versions", "compare their numbers"]);
 }
 
 async fn carries_out(comments: &[&str]) {

@@ -4,11 +4,11 @@
 
 use toml::{Table, Value};
 
-use super::{Format, Requirement};
+use super::{Format, Requirement, name_of};
 
 pub(super) const FORMAT: Format = Format {
     ecosystem: "crates.io",
-    is_manifest: |name| name == "Cargo.toml",
+    is_manifest: |path| name_of(path) == "Cargo.toml",
     manifest,
     locks: &[("Cargo.lock", lock)],
     plain: str::to_owned,

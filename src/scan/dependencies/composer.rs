@@ -4,11 +4,11 @@
 
 use serde_json::Value;
 
-use super::{Format, Requirement};
+use super::{Format, Requirement, name_of};
 
 pub(super) const FORMAT: Format = Format {
     ecosystem: "Packagist",
-    is_manifest: |name| name == "composer.json",
+    is_manifest: |path| name_of(path) == "composer.json",
     manifest,
     locks: &[("composer.lock", lock)],
     plain: str::to_lowercase,

@@ -2,11 +2,11 @@
 //!
 //! Owns how its `require` lines are read; `replace` and `exclude` are not followed. Tests: below.
 
-use super::{Format, Requirement};
+use super::{Format, Requirement, name_of};
 
 pub(super) const FORMAT: Format = Format {
     ecosystem: "Go",
-    is_manifest: |name| name == "go.mod",
+    is_manifest: |path| name_of(path) == "go.mod",
     manifest,
     locks: &[("go.mod", lock)],
     plain: str::to_owned,

@@ -13,11 +13,11 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, Event};
 
-use super::{Format, Requirement};
+use super::{Format, Requirement, name_of};
 
 pub(super) const FORMAT: Format = Format {
     ecosystem: "Maven",
-    is_manifest: |name| name == "pom.xml",
+    is_manifest: |path| name_of(path) == "pom.xml",
     manifest,
     locks: &[],
     plain: str::to_owned,

@@ -6,6 +6,7 @@
 mod cargo;
 mod composer;
 mod go;
+mod lines;
 mod maven;
 mod npm;
 mod pipfile;
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use domain::{Commit, Dependency, DependencyScan};
 
+use self::lines::lines_of;
 use crate::git::{GitError, ReadLimits, Repos, WhichFiles};
 use crate::text::cut;
 
@@ -82,7 +84,7 @@ pub struct Package {
 /// One format.
 struct Format {
     ecosystem: &'static str,
-    /// Whether a file of this name is a manifest.
+    /// Whether a file of this path is a manifest.
     is_manifest: fn(&str) -> bool,
     manifest: fn(&str) -> Result<Vec<Requirement>, String>,
     /// Names of lock files, with how each is read: names and versions.
@@ -131,7 +133,7 @@ pub async fn look_for_dependencies(
 /// Whether a file says what is depended on.
 fn is_meant(path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let known = |format: &&Format| (format.is_manifest)(name) || format.locks.iter().any(|(lock, _)| *lock == name);
+    let known = |format: &&Format| (format.is_manifest)(path) || format.locks.iter().any(|(lock, _)| *lock == name);
     !folder.split('/').any(|part| FOREIGN.contains(&part)) && (NOT_READ.contains(&name) || FORMATS.iter().any(known))
 }
 
@@ -161,7 +163,7 @@ fn read_files(files: &BTreeMap<String, String>, end: Instant) -> (DependencyScan
     for format in FORMATS {
         reading.days.clear();
         let locks = reading.lock_files(format, files);
-        for (path, text) in files.iter().filter(|(path, _)| (format.is_manifest)(name_of(path))) {
+        for (path, text) in files.iter().filter(|(path, _)| (format.is_manifest)(path)) {
             reading.manifest(format, (path, text), nearest(&locks, folder_of(path)));
         }
         let locked = locks.into_values().flatten();
@@ -192,8 +194,8 @@ impl Reading {
             if self.is_late() {
                 continue;
             }
-            match read(text) {
-                Ok(locked) => {
+            match read_with(text, *read) {
+                Ok((text, locked)) => {
                     self.scan.read.push(path.clone());
                     let days = (format.released)(text).into_iter().take(LOCKED.saturating_sub(self.days.len()));
                     let known = days.filter_map(|(name, version, day)| Some(((name, version), self::day(&day)?)));
@@ -230,8 +232,8 @@ impl Reading {
         if self.is_late() {
             return;
         }
-        let mut asked = match (format.manifest)(text) {
-            Ok(asked) => asked,
+        let (text, mut asked) = match read_with(text, format.manifest) {
+            Ok(read) => read,
             Err(why) => return self.scan.unread.push((path.to_owned(), short(&why))),
         };
         self.scan.read.push(path.to_owned());
@@ -271,7 +273,11 @@ impl Reading {
         for path in files.keys().filter(|path| NOT_READ.contains(&name_of(path))) {
             scan.unread.push((path.clone(), "this format is not understood".to_owned()));
         }
+        let unnamed = scan.unread.len().saturating_sub(UNREAD);
         scan.unread.truncate(UNREAD);
+        if unnamed > 0 {
+            scan.unread.push((format!("{unnamed} more"), "only the first are named".to_owned()));
+        }
         if self.locked_more > 0 {
             let why = "more locked versions than are looked at".to_owned();
             scan.unread.push((format!("{} more", self.locked_more), why));
@@ -290,6 +296,16 @@ impl Reading {
         scan.locked = packages.len() as u64;
         (scan, packages)
     }
+}
+
+/// What the reader of a format makes of a file, and its text without the mark that may stand before UTF-8.
+fn read_with<T>(text: &str, read: fn(&str) -> Result<T, String>) -> Result<(&str, T), String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    // UTF-16 has one in every ASCII character, and no format allows it.
+    if text.contains('\0') {
+        return Err("it is no UTF-8".to_owned());
+    }
+    Ok((text, read(text)?))
 }
 
 /// A dependency whose line is not known yet.
@@ -325,28 +341,6 @@ fn nearest<'a, T>(locks: &'a BTreeMap<String, T>, folder: &str) -> Option<&'a T>
         }
         folder = folder_of(folder);
     }
-}
-
-/// For each name the first line that begins with it, or has it in quotes, from 1 on; none where there is no such line. The text is gone through once.
-fn lines_of<'a>(text: &str, asked: &'a [Requirement]) -> HashMap<&'a str, u64> {
-    let mut missing: HashMap<&str, &'a str> = asked.iter().map(|it| (it.name.as_str(), it.name.as_str())).collect();
-    let mut found = HashMap::new();
-    for (at, line) in text.lines().enumerate() {
-        if missing.is_empty() {
-            break;
-        }
-        let bare = line.trim_start().trim_start_matches(['"', '\'']);
-        let (scope, rest) = bare.split_at(usize::from(bare.starts_with('@')));
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || "-_./".contains(c))).unwrap_or(rest.len());
-        let begins = [&bare[..scope.len() + end], bare.split_whitespace().next().unwrap_or_default()];
-        let quoted = ['"', '\''].into_iter().flat_map(|quote| line.split(quote).skip(1));
-        for word in begins.into_iter().chain(quoted) {
-            if let Some(name) = missing.remove(word) {
-                found.insert(name, at as u64 + 1);
-            }
-        }
-    }
-    found
 }
 
 fn name_of(path: &str) -> &str {

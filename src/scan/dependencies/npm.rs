@@ -6,11 +6,11 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Format, Requirement, pnpm, yarn};
+use super::{Format, Requirement, name_of, pnpm, yarn};
 
 pub(super) const FORMAT: Format = Format {
     ecosystem: "npm",
-    is_manifest: |name| name == "package.json",
+    is_manifest: |path| name_of(path) == "package.json",
     manifest,
     locks: &[
         ("package-lock.json", lock),
@@ -36,7 +36,9 @@ fn manifest(text: &str) -> Result<Vec<Requirement>, String> {
         let version = version.as_str().unwrap_or_default();
         let own = ["file:", "link:", "workspace:"].iter().any(|scheme| version.starts_with(scheme));
         if !own && known.insert(name) {
-            found.push(Requirement { name: name.clone(), version: version.to_owned(), locked: Vec::new(), line: None });
+            let (name, version) = yarn::real(name, version);
+            let (name, version) = (name.to_owned(), version.to_owned());
+            found.push(Requirement { name, version, locked: Vec::new(), line: None });
         }
     }
     Ok(found)
@@ -66,7 +68,8 @@ fn lock(text: &str) -> Result<Vec<(String, String)>, String> {
 fn below(of: &Value, found: &mut Vec<(String, String)>) {
     for (name, package) in of.get("dependencies").and_then(Value::as_object).into_iter().flatten() {
         if let Some(version) = package.get("version").and_then(Value::as_str) {
-            found.push((name.clone(), version.to_owned()));
+            let (name, version) = yarn::real(name, version);
+            found.push((name.to_owned(), version.to_owned()));
         }
         below(package, found);
     }
@@ -86,10 +89,17 @@ mod tests {
         let mut found = lock(new).unwrap();
         found.sort();
         assert_eq!(pairs(&found), [("@a/b", "1.2.3"), ("d", "2.0.0"), ("real", "3.0.0")]);
-        let old =
-            r#"{ "dependencies": { "a": { "version": "1.0.0", "dependencies": { "b": { "version": "2.0.0" } } } } }"#;
-        assert_eq!(pairs(&lock(old).unwrap()), [("a", "1.0.0"), ("b", "2.0.0")]);
+        let old = r#"{ "dependencies": { "a": { "version": "1.0.0", "dependencies": { "b": { "version": "2.0.0" } } }, "e": { "version": "npm:@s/real@3.0.0" } } }"#;
+        assert_eq!(pairs(&lock(old).unwrap()), [("a", "1.0.0"), ("b", "2.0.0"), ("@s/real", "3.0.0")]);
         assert!(lock("{").is_err() && lock("[]").unwrap().is_empty());
+    }
+
+    #[test]
+    fn an_alias_stands_for_the_package_that_it_names() {
+        let text = r#"{ "dependencies": { "e": "npm:real@^3", "f": "npm:@s/real@1 - 2", "g": "npm:plain", "h": "npm:^4" } }"#;
+        let found: Vec<_> =
+            manifest(text).unwrap().into_iter().map(|it| format!("{} {}", it.name, it.version)).collect();
+        assert_eq!(found, ["real ^3", "@s/real 1 - 2", "plain ", "h npm:^4"]);
     }
 
     #[test]

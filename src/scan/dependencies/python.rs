@@ -1,22 +1,23 @@
-//! `pyproject.toml` and `requirements*.txt`, and the lock files of uv, Poetry and PDM.
+//! `pyproject.toml`, `requirements*.txt` and `requirements/*.txt`, and the lock files of uv, Poetry and PDM.
 //!
 //! Owns how a requirement is split into name and version (PEP 508), and when two names are the same. The files of Pipenv: `pipfile.rs`. Tests: below.
 
 use toml::{Table, Value};
 
-use super::{Format, Requirement, pipfile};
+use super::{Format, Requirement, folder_of, name_of, pipfile};
 
 pub(super) const FORMAT: Format = Format {
     ecosystem: "PyPI",
-    is_manifest: |name| name == "pyproject.toml" || name == "Pipfile" || is_requirements(name),
+    is_manifest: |path| matches!(name_of(path), "pyproject.toml" | "Pipfile") || is_requirements(path),
     manifest,
     locks: &[("uv.lock", lock), ("poetry.lock", lock), ("pdm.lock", lock), ("Pipfile.lock", pipfile::lock)],
     plain,
     released,
 };
 
-fn is_requirements(name: &str) -> bool {
-    name.starts_with("requirements") && name.ends_with(".txt")
+fn is_requirements(path: &str) -> bool {
+    let (name, folder) = (name_of(path), name_of(folder_of(path)));
+    name.ends_with(".txt") && (name.starts_with("requirements") || folder == "requirements")
 }
 
 /// As PyPI compares names: in lower case, with one hyphen for each run of `-`, `_` and `.`.
@@ -50,7 +51,8 @@ fn of_project(file: &Table) -> Vec<Requirement> {
     let mut tables = vec![table(&poetry, "dependencies"), table(&poetry, "dev-dependencies")];
     let groups = table(&poetry, "group");
     tables.extend(groups.values().filter_map(Value::as_table).map(|group| table(group, "dependencies")));
-    for (name, value) in tables.into_iter().flatten().filter(|(name, _)| name != "python") {
+    let packages = tables.into_iter().flatten().filter(|(name, value)| name != "python" && value.get("path").is_none());
+    for (name, value) in packages {
         let version = value.as_str().or_else(|| value.get("version")?.as_str()).unwrap_or_default().to_owned();
         found.push(Requirement { name, version, locked: Vec::new(), line: None });
     }
@@ -84,13 +86,17 @@ fn requirement(line: &str) -> Option<Requirement> {
     })
 }
 
-/// Packages of a lock file; those of the project itself have no registry.
+/// Packages of a lock file; those of the project itself, and of a folder or a file beside it, have no registry.
 fn lock(text: &str) -> Result<Vec<(String, String)>, String> {
     let file: Table = toml::from_str(text).map_err(|_| "it is no TOML".to_owned())?;
     let packages = file.get("package").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let own = |package: &Value| {
         let source = package.get("source");
-        ["editable", "virtual", "directory"].iter().any(|kind| source.is_some_and(|it| it.get(kind).is_some()))
+        let kinds = ["editable", "virtual", "directory", "path"];
+        // As uv, Poetry and PDM write it.
+        source.is_some_and(|it| kinds.iter().any(|kind| it.get(kind).is_some()))
+            || source.and_then(|it| it.get("type")?.as_str()).is_some_and(|kind| matches!(kind, "directory" | "file"))
+            || package.get("path").is_some()
     };
     let read = |package: &Value| {
         let of = |name: &str| package.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -142,7 +148,7 @@ mod tests {
 
     #[test]
     fn projects_of_both_forms_are_read() {
-        let text = "[project]\ndependencies = [\"httpx>=0.27\"]\n[project.optional-dependencies]\nx = [\"rich\"]\n[dependency-groups]\ndev = [\"pytest==8.0\", { include-group = \"x\" }]\n[tool.poetry.dependencies]\npython = \"^3.12\"\nattrs = { version = \"^23\" }\n[tool.poetry.group.t.dependencies]\nmypy = \"1.0\"\n";
+        let text = "[project]\ndependencies = [\"httpx>=0.27\"]\n[project.optional-dependencies]\nx = [\"rich\"]\n[dependency-groups]\ndev = [\"pytest==8.0\", { include-group = \"x\" }]\n[tool.poetry.dependencies]\npython = \"^3.12\"\nattrs = { version = \"^23\" }\nown = { path = \"../own\" }\n[tool.poetry.group.t.dependencies]\nmypy = \"1.0\"\n";
         let mut all = found(text);
         all.sort();
         let wanted = [
@@ -168,6 +174,15 @@ mod tests {
     fn lock_files_leave_out_the_project_itself() {
         let text = "[[package]]\nname = \"a\"\nversion = \"1.0\"\nsource = { registry = \"https://pypi.org/simple\" }\n[[package]]\nname = \"own\"\nversion = \"0.1\"\nsource = { editable = \".\" }\n";
         assert_eq!(lock(text).unwrap(), [("a".to_owned(), "1.0".to_owned())]);
+        for beside in [
+            "source = { path = \"lib.whl\" }",
+            "[package.source]\ntype = \"directory\"\nurl = \"lib\"",
+            "[package.source]\ntype = \"file\"\nurl = \"lib.whl\"",
+            "path = \"./lib\"",
+        ] {
+            let text = format!("[[package]]\nname = \"own\"\nversion = \"0.1\"\n{beside}\n");
+            assert_eq!(lock(&text).unwrap(), [], "{beside}");
+        }
         assert_eq!((plain("Foo._Bar"), plain("a")), ("foo-bar".to_owned(), "a".to_owned()));
     }
 }

@@ -79,9 +79,32 @@ fn a_version_that_a_manifest_settles_counts_where_the_nearest_lock_file_does_not
 #[test]
 fn files_of_others_packages_are_none_of_the_projects() {
     assert!(is_meant("a/Cargo.toml") && is_meant("requirements-dev.txt") && is_meant("pom.xml"));
-    for path in ["node_modules/a/package.json", "a/vendor/b/go.mod", "Cargo.toml.orig", "a.txt"] {
+    assert!(is_meant("requirements/base.txt") && is_meant("a/requirements/dev.txt"));
+    for path in [
+        "node_modules/a/package.json",
+        "a/vendor/b/go.mod",
+        "Cargo.toml.orig",
+        "a.txt",
+        "requirements/old/a.txt",
+        "requirements/a.md",
+    ] {
         assert!(!is_meant(path), "{path}");
     }
+}
+
+#[test]
+fn a_mark_before_the_text_is_passed_over_and_a_file_in_utf_16_is_named_as_not_read() {
+    let wide: Vec<u8> = "a==1\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let wide = String::from_utf8_lossy(&wide);
+    let (scan, _) = read_files(&files(&[
+        ("requirements/base.txt", "\u{feff}a==1\nb==2\n"),
+        ("requirements.txt", &wide),
+        ("package.json", "\u{feff}{ \"dependencies\": { \"c\": \"3\" } }"),
+        ("package-lock.json", "\u{feff}{ \"packages\": { \"node_modules/c\": { \"version\": \"3.0.0\" } } }"),
+    ]));
+    let direct: Vec<_> = scan.direct.iter().map(|it| (it.name.as_str(), it.locked.join(" "), it.line)).collect();
+    assert_eq!(direct, [("c", "3.0.0".to_owned(), 1), ("a", "1".to_owned(), 1), ("b", "2".to_owned(), 2)]);
+    assert_eq!(scan.unread, [("requirements.txt".to_owned(), "it is no UTF-8".to_owned())]);
 }
 
 #[test]
@@ -121,19 +144,18 @@ fn a_package_has_a_limit_of_versions() {
 }
 
 #[test]
+fn files_that_are_not_read_are_counted_where_they_are_not_named() {
+    let paths: Vec<String> = (0..UNREAD + 3).map(|n| format!("{n}/bun.lock")).collect();
+    let all: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "{}")).collect();
+    let (scan, _) = read_files(&files(&all));
+    assert_eq!(scan.unread.len(), UNREAD + 1);
+    assert_eq!(scan.unread.last().map(|(what, _)| what.as_str()), Some("3 more"));
+}
+
+#[test]
 fn without_time_no_file_is_parsed_and_that_is_said() {
     let all = files(&[("Cargo.toml", "[dependencies]\na = \"1\"\n"), ("Cargo.lock", "")]);
     let (scan, _) = super::read_files(&all, Instant::now());
     assert_eq!(scan.unread, [("2 more".to_owned(), "there was no time for these files".to_owned())]);
     assert!(scan.read.is_empty() && scan.direct.is_empty(), "{scan:?}");
-}
-
-#[test]
-fn a_name_stands_where_a_line_begins_with_it_or_has_it_in_quotes() {
-    let asked = |name: &str| Requirement { name: name.into(), version: String::new(), locked: Vec::new(), line: None };
-    let all: Vec<Requirement> = ["b", "@s/c", "d", "h/e~f", "none"].into_iter().map(asked).collect();
-    let text = "b-c = 1\n b==2\n\"@s/c\": \"1\"\nx = { package = \"d\" }\n\th/e~f v1\nb = 3\n";
-    let lines = lines_of(text, &all);
-    let of = |name: &str| lines.get(name).copied();
-    assert_eq!(["b", "@s/c", "d", "h/e~f", "none"].map(of), [Some(2), Some(3), Some(4), Some(5), None]);
 }

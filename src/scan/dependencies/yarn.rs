@@ -45,11 +45,14 @@ impl<'a> Entry<'a> {
             return None;
         }
         let (name, range) = split(if self.resolution.is_empty() { self.header } else { self.resolution })?;
-        let real =
-            range.strip_prefix("npm:").filter(|it| it.starts_with(|c: char| c == '@' || c.is_ascii_alphabetic()));
-        let name = real.map_or(name, |real| split(real).map_or(real, |(name, _)| name));
-        Some((name.to_owned(), self.version.to_owned()))
+        Some((real(name, range).0.to_owned(), self.version.to_owned()))
     }
+}
+
+/// The package and the range that are meant: an alias, `npm:real@range`, names both.
+pub(super) fn real<'a>(name: &'a str, range: &'a str) -> (&'a str, &'a str) {
+    let alias = range.strip_prefix("npm:").filter(|it| it.starts_with(|c: char| c == '@' || c.is_ascii_alphabetic()));
+    alias.map_or((name, range), |alias| split(alias).unwrap_or((alias, "")))
 }
 
 /// `@scope/name@range` in its two parts.
