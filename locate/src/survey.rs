@@ -5,7 +5,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use protocol::survey::{LONG, MAX_FILES, MAX_NAME, MAX_NAMES, MAX_TEXTS, Question, RankedFile, Reason, SurveyAnswer};
+use protocol::survey::{
+    LONG, MAX_FILES, MAX_NAME, MAX_NAMES, MAX_REASONS, MAX_TEXTS, Question, RankedFile, Reason, SurveyAnswer,
+};
 
 use crate::index::{self, Counts, Field, Terms};
 use crate::language::{FileKind, Language};
@@ -114,7 +116,10 @@ fn choose(files: &[File], ranked: Vec<Ranked>, question: &Question) -> Ranking {
     let most = question.most.min(MAX_FILES);
     let (mut first, rest): (Vec<Ranked>, Vec<Ranked>) = ranked.into_iter().partition(|one| asked(one.at).is_some());
     first.sort_by_key(|one| asked(one.at));
-    first.iter_mut().for_each(|one| one.because.insert(0, Reason::Asked));
+    for one in &mut first {
+        one.because.insert(0, Reason::Asked);
+        one.because.truncate(MAX_REASONS);
+    }
     let room = if whole.is_some() { MAX_FILES } else { most }.saturating_sub(first.len());
     let fits = |one: &Ranked| match whole {
         Some(most) => files[one.at].kind <= most,

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use caisson_locate::survey;
-use protocol::survey::{Question, Reason, SurveyAnswer};
+use protocol::survey::{MAX_REASONS, Question, Reason, SurveyAnswer};
 
 const CLIENT: &str = "class Client:\n    def send(self, request):\n        return self.retry(request)\n\n    def retry(self, request):\n        pass\n";
 const CACHE: &str =
@@ -117,6 +117,23 @@ fn what_was_asked_for_comes_first_and_few_sources_come_whole() {
     assert!(told.whole && told.files.len() == 4 && paths(&told).iter().all(|path| path.starts_with("src/")));
     question.whole = 10;
     assert!(!survey(dir.path(), &question).whole);
+}
+
+#[test]
+fn a_file_that_was_asked_for_has_no_more_reasons_than_an_answer_may_have() {
+    let dir = package();
+    let names = ["store", "put_entry", "drop_entry", "load_all", "save_all", "evict_oldest"];
+    let methods: String = names.iter().map(|name| format!("    def {name}(self): pass\n")).collect();
+    write(dir.path(), "src/web/cache.py", format!("class Cache:\n{methods}"));
+    let words = format!("The cache of src/web/cache.py fails after `{}`", names.join("` `"));
+    let because = |paths: Vec<String>| {
+        let told = survey(dir.path(), &Question { words: words.clone(), paths, most: 10, ..Question::default() });
+        because(&told, "src/web/cache.py").to_vec()
+    };
+    let found = because(Vec::new());
+    assert_eq!(found.len(), MAX_REASONS, "{found:?}");
+    let asked = because(vec!["src/web/cache.py".to_owned()]);
+    assert_eq!((&asked[0], &asked[1..]), (&Reason::Asked, &found[..MAX_REASONS - 1]));
 }
 
 #[test]
