@@ -5,9 +5,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use protocol::survey::{
-    LONG, MAX_FILES, MAX_NAME, MAX_NAMES, MAX_REASONS, MAX_TEXTS, Question, RankedFile, Reason, SurveyAnswer,
-};
+use protocol::survey::{LONG, MAX_FILES, MAX_NAMES, MAX_REASONS, MAX_TEXTS, Question, RankedFile, Reason, SurveyAnswer};
 
 use crate::index::{self, Counts, Field, Terms};
 use crate::language::{FileKind, Language};
@@ -169,8 +167,7 @@ fn tell(tree: &Tree, files: &mut [File], told: Ranking, question: &Question) -> 
 /// The first distinct names.
 fn defined(outline: &Outline) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
-    for name in outline.names().into_iter().filter(|name| name.len() <= MAX_NAME && !name.chars().any(char::is_control))
-    {
+    for name in outline.names() {
         if out.len() >= MAX_NAMES {
             break;
         }
