@@ -176,6 +176,16 @@ fn ignored_linked_binary_and_long_files_are_left_out() {
 }
 
 #[test]
+fn a_text_in_an_older_encoding_counts_as_long_as_it_is_read() {
+    let dir = package();
+    write(dir.path(), "src/web/old.py", b"cache = 1  # \xea\xfd\xf8\n");
+    write(dir.path(), "src/web/old_long.py", [b"cache = 1  # ".to_vec(), vec![0xea; 200 << 10]].concat());
+    let told = ask(dir.path(), "cache");
+    assert!(paths(&told).contains(&"src/web/old.py") && !paths(&told).contains(&"src/web/old_long.py"));
+    assert_eq!(told.passed_over, 1);
+}
+
+#[test]
 fn the_same_tree_gives_the_same_answer() {
     let (one, two) = (package(), package());
     let words = "The client sends the cached response again";
