@@ -147,12 +147,15 @@ fn tell(tree: &Tree, files: &mut [File], told: Ranking, question: &Question, end
         let outline = file.outline.as_ref();
         let long = file.lines > LONG;
         let mut parts = outline.filter(|_| long).map(parts::of_outline).unwrap_or_default();
+        // The file may have changed since it was counted.
+        parts.retain(|part| part.last <= file.lines);
         let size: usize = parts.iter().map(|part| part.name.len() * 2 + 60).sum();
         match lists.checked_sub(size) {
             Some(left) => lists = left,
             None => parts.clear(),
         }
-        let text = (file.bytes <= texts).then(|| tree.read(&file.path)).flatten().filter(|(_, exact)| *exact);
+        let same = |(text, exact): &(String, bool)| *exact && text.len() as u64 == file.bytes;
+        let text = (file.bytes <= texts).then(|| tree.read(&file.path)).flatten().filter(same);
         texts -= text.as_ref().map_or(0, |_| file.bytes);
         RankedFile {
             path: file.path.clone(),
@@ -214,5 +217,14 @@ mod tests {
         let (_dir, tree, file) = one_file(text);
         let late = answered(&tree, file, Instant::now());
         assert_eq!((late.defines.len(), late.text.as_deref()), (0, Some(text)));
+    }
+
+    #[test]
+    fn a_file_that_grew_meanwhile_is_answered_as_it_was_counted() {
+        let text = "def put(): pass\n".repeat(LONG as usize + 10);
+        let (dir, tree, file) = one_file(&text);
+        std::fs::write(dir.path().join("cache.py"), text.repeat(2)).unwrap();
+        let found = answered(&tree, file, Instant::now() + Duration::from_secs(3600));
+        assert_eq!((found.lines, found.parts.len(), found.text), (LONG + 10, LONG as usize + 10, None));
     }
 }
