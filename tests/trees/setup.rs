@@ -1,5 +1,7 @@
 //! Setup: runs once on the pinned base in a sandbox of its own; its result is copied.
 
+use std::time::Duration;
+
 use caisson::sandbox::broker::Broker as _;
 use caisson::sandbox::{PrepareSpec, SandboxError, SetupSpec};
 use domain::{Commit, VerdictKind};
@@ -49,6 +51,36 @@ async fn it_runs_once_and_the_second_task_starts_warm() {
     world.sandboxes.of_tasks.prepare(&spec(&world, 2, &world.base, &commands)).await.expect("prepared");
     assert_eq!(world.bash(2, "cat build/cache.txt \"$HOME/.tool\"").await.outcome.text, "warm\ntool\n");
     assert_eq!(runs(&world), 1, "once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_that_is_there_waits_for_no_setup_that_runs() {
+    let world = World::new().await;
+    let warm = [command(&world)];
+    world.sandboxes.of_tasks.prepare(&spec(&world, 1, &world.base, &warm)).await.expect("prepared");
+    let (begun, go) = (world.dir.path().join("begun"), world.dir.path().join("go"));
+    // Gives up by itself, so that who waits for it sees it fail.
+    let slow = format!(
+        "touch {}; for n in $(seq 600); do test -e {} && exit 0; sleep 0.1; done; exit 9",
+        begun.display(),
+        go.display()
+    );
+    let slow = spec(&world, 2, &world.base, &[slow]);
+    let quick = async {
+        for _ in 0..1_500 {
+            if begun.exists() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let prepared = world.sandboxes.of_tasks.prepare(&spec(&world, 3, &world.base, &warm)).await;
+        std::fs::write(&go, "").expect("written");
+        prepared
+    };
+    let (slow, quick) = tokio::join!(world.sandboxes.of_tasks.prepare(&slow), quick);
+    slow.expect("the setup goes on once the other is prepared");
+    quick.expect("prepared");
+    assert_eq!(runs(&world), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
