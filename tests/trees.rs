@@ -64,6 +64,8 @@ mod road;
 mod setup;
 #[path = "support/skipped.rs"]
 mod skipped;
+#[path = "trees/survey.rs"]
+mod survey;
 #[path = "trees/trial.rs"]
 mod trial;
 #[path = "trees/users.rs"]

@@ -6,6 +6,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use protocol::survey::MAX_NAME;
 use tree_sitter::{Node, ParseOptions, Parser, TreeCursor};
 
 use crate::language::Language;
@@ -20,6 +21,7 @@ const MOST: usize = 3000;
 /// A definition; lines count from 0.
 #[derive(Debug)]
 pub struct Definition {
+    /// In one line, not empty, and no longer than an answer's names.
     pub name: String,
     /// First line of the comments and attributes above it.
     pub first: usize,
@@ -117,7 +119,11 @@ impl Reader<'_> {
                 Some(body) if depth > 0 => self.within(body, depth - 1),
                 Some(_) | None => Vec::new(),
             };
-            out.push(Definition { name, first, last, block: shape.block, inner });
+            match name.is_empty() {
+                // A broken text may lack a name; what is defined within counts like what is beside it.
+                true => out.extend(inner),
+                false => out.push(Definition { name, first, last, block: shape.block, inner }),
+            }
         }
         // A definition below a condition counts like one beside it.
         if matches!(node.kind(), "if_statement" | "try_statement" | "block" | "statement_block") && depth > 0 {
@@ -126,14 +132,14 @@ impl Reader<'_> {
         }
     }
 
-    /// `Session` for `impl<T> Session<T>`, `send` for `exports.send = …`.
+    /// `Session` for `impl<T> Session<T>`, `send` for `exports.send = …`; empty where a broken text has none.
     fn name(&self, node: Node<'_>) -> String {
         let node = match node.kind() {
             "generic_type" => node.child_by_field_name("type").unwrap_or(node),
             "member_expression" => node.child_by_field_name("property").unwrap_or(node),
             _ => node,
         };
-        self.text(node).chars().take(120).collect()
+        in_one_line(self.text(node))
     }
 
     fn import(&mut self, node: Node<'_>) {
@@ -147,6 +153,14 @@ impl Reader<'_> {
             self.imports.push(text);
         }
     }
+}
+
+/// The text without control characters, with single spaces, and cut to the length of a name.
+fn in_one_line(text: &str) -> String {
+    let mut name = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    name.retain(|c| !c.is_control());
+    name.truncate(name.floor_char_boundary(MAX_NAME));
+    name
 }
 
 fn lines(node: Node<'_>) -> (usize, usize) {
@@ -292,6 +306,19 @@ mod tests {
             names("def whole():\n    pass\n\nclass Cut(:\n  def (((\n\ndef after():\n    pass\n", Language::Python);
         assert!(found.contains(&"whole".to_owned()), "{found:?}");
         assert!(Outline::of("", Language::Go).unwrap().names().is_empty());
+    }
+
+    #[test]
+    fn each_name_is_one_that_an_answer_may_have() {
+        let rust = "impl From<&X>\n    for (\n        A,\n        B,\n    )\n{\n    fn from(x: &X) -> Self {}\n}\n";
+        assert_eq!(names(rust, Language::Rust), ["( A, B, )", "from"]);
+        let long = names(&format!("def {}(): pass\n", "é".repeat(200)), Language::Python);
+        assert_eq!(long, ["é".repeat(MAX_NAME / 2)]);
+        for broken in ["exports. = function () {};\n", "function () { }\nexports.a = class { x() {} };\n"] {
+            assert!(names(broken, Language::JavaScript).iter().all(|name| !name.is_empty()), "{broken}");
+        }
+        assert_eq!(in_one_line("a\u{1b}[0m\u{85}\tb\n"), "a[0m b");
+        assert_eq!(in_one_line(" \u{1} \n"), "");
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub struct File {
     pub bytes: u64,
     pub lines: u32,
     pub counts: Counts,
+    /// Whether its definitions were looked for, with or without a result.
+    pub parsed: bool,
     pub outline: Option<Outline>,
 }
 

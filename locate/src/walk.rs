@@ -78,7 +78,7 @@ impl Tree {
         Self { root: root.to_owned(), entries, passed_over }
     }
 
-    /// A file's text, and whether it is exact UTF-8; `None` for a binary file and one deleted meanwhile.
+    /// A file's text, and whether it is exact UTF-8; `None` for a binary file, one that is too long as UTF-8, and one deleted meanwhile.
     pub fn read(&self, path: &str) -> Option<(String, bool)> {
         let mut bytes = Vec::new();
         File::open(self.root.join(path)).ok()?.take(LONGEST + 1).read_to_end(&mut bytes).ok()?;
@@ -87,7 +87,11 @@ impl Tree {
         }
         match String::from_utf8(bytes) {
             Ok(text) => Some((text, true)),
-            Err(other) => Some((String::from_utf8_lossy(other.as_bytes()).into_owned(), false)),
+            Err(other) => {
+                // Each byte of an older encoding may become three.
+                let text = String::from_utf8_lossy(other.as_bytes()).into_owned();
+                (text.len() as u64 <= LONGEST).then_some((text, false))
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use caisson_locate::survey;
-use protocol::survey::{Question, Reason, SurveyAnswer};
+use protocol::survey::{MAX_REASONS, Question, Reason, SurveyAnswer};
 
 const CLIENT: &str = "class Client:\n    def send(self, request):\n        return self.retry(request)\n\n    def retry(self, request):\n        pass\n";
 const CACHE: &str =
@@ -120,6 +120,23 @@ fn what_was_asked_for_comes_first_and_few_sources_come_whole() {
 }
 
 #[test]
+fn a_file_that_was_asked_for_has_no_more_reasons_than_an_answer_may_have() {
+    let dir = package();
+    let names = ["store", "put_entry", "drop_entry", "load_all", "save_all", "evict_oldest"];
+    let methods: String = names.iter().map(|name| format!("    def {name}(self): pass\n")).collect();
+    write(dir.path(), "src/web/cache.py", format!("class Cache:\n{methods}"));
+    let words = format!("The cache of src/web/cache.py fails after `{}`", names.join("` `"));
+    let because = |paths: Vec<String>| {
+        let told = survey(dir.path(), &Question { words: words.clone(), paths, most: 10, ..Question::default() });
+        because(&told, "src/web/cache.py").to_vec()
+    };
+    let found = because(Vec::new());
+    assert_eq!(found.len(), MAX_REASONS, "{found:?}");
+    let asked = because(vec!["src/web/cache.py".to_owned()]);
+    assert_eq!((&asked[0], &asked[1..]), (&Reason::Asked, &found[..MAX_REASONS - 1]));
+}
+
+#[test]
 fn a_pipe_in_place_of_rules_holds_up_no_survey() {
     let dir = package();
     std::fs::create_dir(dir.path().join("build")).unwrap();
@@ -156,6 +173,16 @@ fn ignored_linked_binary_and_long_files_are_left_out() {
     let told = ask(dir.path(), "cache");
     assert_eq!(paths(&told), paths(&ask(package().path(), "cache")));
     assert_eq!(told.passed_over, 2);
+}
+
+#[test]
+fn a_text_in_an_older_encoding_counts_as_long_as_it_is_read() {
+    let dir = package();
+    write(dir.path(), "src/web/old.py", b"cache = 1  # \xea\xfd\xf8\n");
+    write(dir.path(), "src/web/old_long.py", [b"cache = 1  # ".to_vec(), vec![0xea; 200 << 10]].concat());
+    let told = ask(dir.path(), "cache");
+    assert!(paths(&told).contains(&"src/web/old.py") && !paths(&told).contains(&"src/web/old_long.py"));
+    assert_eq!(told.passed_over, 1);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! Owns the validation. The program runs in the sandbox as a process of the agent's user: this process parses nothing of a tree, and an
 //! answer is untrusted. Only files of the given commit are accepted; counts and lengths have limits, and an answer beyond one is refused as
-//! a whole. It is no action: it changes nothing, and runs nothing of the project. Tests: below and `tests/trees/docker.rs`.
+//! a whole. It is no action: it changes nothing, and runs nothing of the project. Tests: below and `tests/trees/survey.rs`.
 
 use std::collections::HashSet;
 

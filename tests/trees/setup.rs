@@ -1,5 +1,7 @@
 //! Setup: runs once on the pinned base in a sandbox of its own; its result is copied.
 
+use std::time::Duration;
+
 use caisson::sandbox::broker::Broker as _;
 use caisson::sandbox::{PrepareSpec, SandboxError, SetupSpec};
 use domain::{Commit, VerdictKind};
@@ -58,6 +60,36 @@ async fn a_repository_that_setup_brought_into_an_ignored_folder_comes_along_whol
     world.sandboxes.of_tasks.prepare(&spec(&world, 1, &world.base, &commands)).await.expect("prepared");
     let seen = world.bash(1, "cat build/deps/source/lib.c; ls build/deps/source/.git/HEAD").await.outcome.text;
     assert_eq!(seen, "fetched\nbuild/deps/source/.git/HEAD\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_that_is_there_waits_for_no_setup_that_runs() {
+    let world = World::new().await;
+    let warm = [command(&world)];
+    world.sandboxes.of_tasks.prepare(&spec(&world, 1, &world.base, &warm)).await.expect("prepared");
+    let (begun, go) = (world.dir.path().join("begun"), world.dir.path().join("go"));
+    // Gives up by itself, so that who waits for it sees it fail.
+    let slow = format!(
+        "touch {}; for n in $(seq 600); do test -e {} && exit 0; sleep 0.1; done; exit 9",
+        begun.display(),
+        go.display()
+    );
+    let slow = spec(&world, 2, &world.base, &[slow]);
+    let quick = async {
+        for _ in 0..1_500 {
+            if begun.exists() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let prepared = world.sandboxes.of_tasks.prepare(&spec(&world, 3, &world.base, &warm)).await;
+        std::fs::write(&go, "").expect("written");
+        prepared
+    };
+    let (slow, quick) = tokio::join!(world.sandboxes.of_tasks.prepare(&slow), quick);
+    slow.expect("the setup goes on once the other is prepared");
+    quick.expect("prepared");
+    assert_eq!(runs(&world), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -76,11 +76,13 @@ pub(in crate::sandbox) struct Setups {
     loader: Arc<RepositoryLoader>,
     /// Held while setup commands run.
     setting_up: Mutex<()>,
+    /// Held while results are removed, and while one is looked up and marked as used.
+    removing: Mutex<()>,
 }
 
 impl Setups {
     pub fn new(core: Arc<Core>, mirrors: Arc<Mirrors>, loader: Arc<RepositoryLoader>) -> Self {
-        Self { core, mirrors, loader, setting_up: Mutex::default() }
+        Self { core, mirrors, loader, setting_up: Mutex::default(), removing: Mutex::default() }
     }
 
     /// Removes results that no living sandbox was made with, unless one is being made right now.
@@ -92,21 +94,35 @@ impl Setups {
     }
 
     /// The key of the result, which is made if necessary; `None` without commands. One process makes one at a time, so that tasks started
-    /// together wait for the first. `tried` gets each command that ran, with its outcome.
+    /// together wait for the first; one that is there already is waited for by none. `tried` gets each command that ran, with its outcome.
     pub async fn set_up(&self, spec: &PrepareSpec, tried: &mut Vec<Tried>) -> Result<Option<String>> {
         let Some(setup) = spec.setup.as_ref().filter(|it| !it.commands.is_empty()) else { return Ok(None) };
         let image = self.core.image(&spec.image).await?.map(|it| it.id).unwrap_or_default();
         let text = self.core.repos.commit_text(&spec.repo_key, &setup.commit).await?;
         let tree = text.lines().next().unwrap_or_default().to_owned();
         let key = key(&spec.repo_key, &tree, &setup.commands, &image);
-        let _one = self.setting_up.lock().await;
         let kept = self.dir().join(&key);
-        if !kept.is_dir() {
+        if self.is_kept(&kept).await {
+            return Ok(Some(key));
+        }
+        let _one = self.setting_up.lock().await;
+        // Another task may have made it meanwhile.
+        if !self.is_kept(&kept).await {
             self.forget_setups(&key).await?;
             self.run_setup(spec, setup, &kept, tried).await?;
+            touch(&kept);
         }
-        touch(&kept);
         Ok(Some(key))
+    }
+
+    /// Whether a result is there, which then counts as used now.
+    async fn is_kept(&self, kept: &Path) -> bool {
+        let _none = self.removing.lock().await;
+        let found = kept.is_dir();
+        if found {
+            touch(kept);
+        }
+        found
     }
 
     /// Unpacks a result into a sandbox that has the repository already.
@@ -225,6 +241,7 @@ impl Setups {
     /// Removes results that no living sandbox was made with: those unused for a month, then the longest unused until the rest fits.
     /// `coming` stays.
     async fn forget_setups(&self, coming: &str) -> Result<Vec<String>> {
+        let _none = self.removing.lock().await;
         let mut living: Vec<String> = self.core.records.all().into_iter().filter_map(|record| record.setup).collect();
         living.push(coming.to_owned());
         let (dir, most) = (self.dir(), self.core.settings.setup_total_bytes);

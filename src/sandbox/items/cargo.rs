@@ -19,8 +19,7 @@ static DOC: LazyLock<Regex> = LazyLock::new(|| regex(r"^(\S+\.(?:rs|md)) - (?:.*
 type SourceLocation = Option<(String, u32)>;
 
 pub(super) fn read(lines: &[&str]) -> Vec<Item> {
-    let mut items = Vec::new();
-    let mut outside = Vec::new();
+    let (mut items, mut outside) = (Vec::new(), Vec::new());
     let mut at = 0;
     while at < lines.len() {
         match head(lines[at]) {
@@ -30,22 +29,23 @@ pub(super) fn read(lines: &[&str]) -> Vec<Item> {
                 at += body.len() + 1;
             }
             None => {
-                outside.extend(panics(lines[at]).then_some(at));
+                if outside.len() < HELD {
+                    outside.extend(panic_at(&lines[at..]));
+                }
                 at += 1;
             }
         }
     }
     let mut told: HashSet<String> = items.iter().filter_map(|item| item.test.clone()).collect();
-    outside.truncate(HELD);
     for name in listed(lines) {
         if items.len() < HELD && told.insert(name.to_owned()) {
-            items.push(unblocked(name, lines, &outside));
+            items.push(unblocked(name, &outside));
         }
     }
     // A program that panics outside of tests.
     if !lines.iter().any(|line| line.starts_with("test result: ")) {
-        let broken = outside.iter().filter_map(|&at| panic(&lines[at..], None)).filter(|(place, _)| place.is_some());
-        items.extend(broken.map(|(place, words)| made(None, place, words)));
+        let broken = outside.into_iter().filter(|panic| panic.place.is_some());
+        items.extend(broken.map(|panic| made(None, panic.place, panic.words)));
     }
     items
 }
@@ -71,7 +71,8 @@ fn made(test: Option<&str>, place: SourceLocation, words: String) -> Item {
 
 fn item(test: &str, body: &[&str]) -> Item {
     // Panics of the test's own thread come before those of threads it started.
-    let found = panic(body, Some(test)).or_else(|| panic(body, None)).or_else(|| {
+    let found = panics_in(body).find(|panic| panic.is_of(test)).or_else(|| panics_in(body).next());
+    let found = found.map(|panic| (panic.place, panic.words)).or_else(|| {
         let (line, found) = body.iter().find_map(|line| NO_PANIC.captures(line).map(|found| (line, found)))?;
         let at = found.get(1).zip(found.get(2));
         Some((at.and_then(|(file, line)| place(file.as_str()).zip(number(line.as_str()))), message([*line])))
@@ -86,23 +87,49 @@ fn documented(test: &str) -> SourceLocation {
     place(&found[1]).zip(number(&found[2]))
 }
 
-/// The first panic of these lines (of this thread): its place, or with a backtrace the innermost one in the workspace, and its message.
-fn panic(body: &[&str], thread: Option<&str>) -> Option<(SourceLocation, String)> {
-    let mine = |name: &str| thread.is_none_or(|thread| thread == name || thread.starts_with(&format!("{name} - ")));
-    for (at, line) in body.iter().enumerate().filter(|(_, line)| line.starts_with("thread '")) {
-        if let Some(found) = PANIC.captures(line).filter(|found| mine(&found[1])) {
-            let rest = &body[at + 1..];
-            let ends = |line: &&str| line.starts_with("note: ") || *line == "stack backtrace:" || panics(line);
-            let words = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
-            let backtrace = rest.iter().take_while(|line| !panics(line)).filter_map(|line| FRAME.captures(line));
-            let frame = || backtrace.into_iter().find_map(|found| place(&found[1]).zip(number(&found[2])));
-            return Some((place(&found[2]).zip(number(&found[3])).or_else(frame), message(paragraph(words))));
-        }
-        if let Some(found) = OLD_PANIC.captures(line).filter(|found| mine(&found[1])) {
-            return Some((place(&found[3]).zip(number(&found[4])), message([&found[2]])));
-        }
+/// A panic of one thread.
+struct Panic<'a> {
+    thread: &'a str,
+    /// Where it is, or with a backtrace the innermost place in the workspace.
+    place: SourceLocation,
+    words: String,
+}
+
+impl Panic<'_> {
+    /// Whether it is of this test's own thread; a note may follow the thread's name, as in `name - should panic`.
+    fn is_of(&self, test: &str) -> bool {
+        test.strip_prefix(self.thread).is_some_and(|note| note.is_empty() || note.starts_with(" - "))
     }
-    None
+}
+
+/// The panics in these lines, in order.
+fn panics_in<'a>(lines: &[&'a str]) -> impl Iterator<Item = Panic<'a>> {
+    (0..lines.len()).filter_map(move |at| panic_at(&lines[at..]))
+}
+
+/// The panic that begins in the first of these lines. Reads no further than to the next one.
+fn panic_at<'a>(lines: &[&'a str]) -> Option<Panic<'a>> {
+    let (&line, rest) = lines.split_first()?;
+    if !line.starts_with("thread '") {
+        return None;
+    }
+    if let Some(found) = PANIC.captures(line) {
+        let ends = |line: &&str| line.starts_with("note: ") || *line == "stack backtrace:" || panics(line);
+        let words = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
+        let backtrace = rest.iter().take_while(|line| !panics(line)).filter_map(|line| FRAME.captures(line));
+        let frame = || backtrace.into_iter().find_map(|found| place(&found[1]).zip(number(&found[2])));
+        return Some(Panic {
+            thread: found.get(1)?.as_str(),
+            place: place(&found[2]).zip(number(&found[3])).or_else(frame),
+            words: message(paragraph(words)),
+        });
+    }
+    let found = OLD_PANIC.captures(line)?;
+    Some(Panic {
+        thread: found.get(1)?.as_str(),
+        place: place(&found[3]).zip(number(&found[4])),
+        words: message([&found[2]]),
+    })
 }
 
 /// The lines of a message up to an empty line; what follows was printed later.
@@ -121,9 +148,8 @@ fn listed<'a>(lines: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
 }
 
 /// A test without a block, because it wrote straight to the terminal or the block was cut off.
-fn unblocked(name: &str, lines: &[&str], outside: &[usize]) -> Item {
-    let found =
-        outside.iter().find_map(|&at| panic(&lines[at..=at], Some(name)).and_then(|_| panic(&lines[at..], Some(name))));
-    let (place, words) = found.unwrap_or_default();
+fn unblocked(name: &str, outside: &[Panic<'_>]) -> Item {
+    let found = outside.iter().find(|panic| panic.is_of(name));
+    let (place, words) = found.map(|panic| (panic.place.clone(), panic.words.clone())).unwrap_or_default();
     made(Some(name), place.or_else(|| documented(name)), words)
 }

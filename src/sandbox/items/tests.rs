@@ -273,6 +273,18 @@ fn of_a_long_output_the_ends_are_read() {
     held(&read(&"a.c:1:1: error: x ".repeat(500_000)));
 }
 
+#[test]
+fn a_test_without_a_block_gets_its_own_panic() {
+    let output = "thread 'a' panicked at src/a.rs:1:1:\nfirst\nthread 'b' panicked at /rustc/b.rs:2:1:\nsecond\n\nstack backtrace:\n   0: x\n             at ./src/b.rs:3:1\n\nfailures:\n    b\n    a - should panic\n    c\n\ntest result: FAILED.\n";
+    let items = read(output);
+    let told: Vec<_> = items
+        .iter()
+        .map(|item| (item.test.as_deref().unwrap(), item.file.as_deref(), item.line, item.message.as_str()))
+        .collect();
+    let (a, b) = (Some("src/a.rs"), Some("src/b.rs"));
+    assert_eq!(told, [("b", b, Some(3), "second"), ("a - should panic", a, Some(1), "first"), ("c", None, None, "")]);
+}
+
 /// Each known line repeated, and pairs of lines that a reader compares, as many as an outcome keeps.
 #[test]
 fn an_output_made_to_cost_much_costs_little() {
@@ -311,6 +323,9 @@ fn an_output_made_to_cost_much_costs_little() {
     let nested: String = (0..300).map(|k| format!("{0}not ok 1 - a\n{0} ---\n", " ".repeat(k))).collect();
     hostile.push(format!("TAP version 13\n{nested}{}", "\n".repeat(most - nested.len())));
     hostile.push(format!("# Subtest: a\n{nested}{}", "\n".repeat(most - nested.len())));
+    // Many names of one panic outside the workspace, whose backtrace might be anywhere in the longest output that is read.
+    let names: String = (0..MOST).map(|n| format!("    a - {n}\n")).collect();
+    hostile.push(format!("thread 'a' panicked at /a.rs:1:1:\n{}failures:\n{names}", "\n".repeat(4_000_000)));
     let began = std::time::Instant::now();
     hostile.iter().for_each(|text| held(&read(text)));
     let each = began.elapsed() / u32::try_from(hostile.len()).unwrap();
