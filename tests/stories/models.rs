@@ -1,7 +1,7 @@
 //! Several models with different roles, and one that does not support tools.
 
 use crate::stuck::small_and_big;
-use crate::world::{REPO, World, single};
+use crate::world::{REPO, World, next_second, single};
 use caisson::forge::{ForgeReads, RepoRef};
 use devforge::Access;
 use domain::{Event, FallbackReason, VerdictKind};
@@ -89,6 +89,28 @@ async fn a_list_that_stands_no_more_or_is_another_persons_is_not_carried_out() {
     assert!(steps.iter().all(|step| !step.contains("else") && !step.contains("both")), "{steps:?}");
     let words = |event| if let Event::WidenedToFix { words } = event { Some(words) } else { None };
     assert_eq!(world.log().await.into_iter().find_map(words).as_deref(), Some(""), "the plan as it stands");
+}
+
+/// One that was edited is asked for again, and the planner's is not carried out in its place.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_was_edited_lets_nothing_begin() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let world = World::of_models(CARRIES_OUT, &small_and_big(dir.path(), PLANS)).await;
+    let issue = world.alice().open_issue(REPO, "How would you compare?", "/plan").expect("issue");
+    world.until_state("awaiting-review").await;
+    let list = world.alice().comment(REPO, issue, "1. read bth versions\n2. compare their numbers").expect("said");
+    next_second().await;
+    let mended = "1. read both versions\n2. compare their numbers";
+    world.alice().edit_comment(REPO, list, mended).expect("edited");
+    world.alice().comment(REPO, issue, "/fix").expect("said");
+    world.until_said(issue, "or from a list of steps that was").await;
+    assert!(world.task().await.kind.reads_only(), "nothing began");
+    for words in [mended, "/fix"] {
+        world.alice().comment(REPO, issue, words).expect("said");
+    }
+    let task = world.until("a plan that is carried out", |task| !task.kind.reads_only()).await;
+    let steps: Vec<_> = task.steps.iter().map(|step| step.text.as_str()).collect();
+    assert_eq!(steps, ["read both versions", "compare their numbers"]);
 }
 
 async fn carries_out(comments: &[&str]) {
