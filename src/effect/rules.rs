@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn rules_of_other_peoples_packages_are_left_out_and_the_nearest_to_the_root_come_first() {
         let deep = (0..MOST_NESTED + 4).map(|at| format!("a/b{at:02}/AGENTS.md"));
-        let more = ["AGENTS.md", "node_modules/x/AGENTS.md", "web/CLAUDE.md", "web/README.md", "web/vendor/y/CLAUDE.md"];
+        let more = ["AGENTS.md", "node_modules/x/AGENTS.md", "web/CLAUDE.md", "README.md", "web/vendor/y/CLAUDE.md"];
         let (read, left) = of_folders(deep.chain(more.map(str::to_owned)).collect());
         assert_eq!((read.len(), read[0].as_str(), read[1].as_str()), (MOST_NESTED, "web/CLAUDE.md", "a/b00/AGENTS.md"));
         assert_eq!(
