@@ -3,6 +3,7 @@
 //! All that the agent wrote (words, paths) is foreign. Tests: below, with a real Markdown parser.
 
 use super::finding::{Finding, Severity};
+use super::render::MAX_BODY;
 use crate::text::{code, count, document, prose};
 use domain::Commit;
 use std::fmt::Write as _;
@@ -15,7 +16,7 @@ const ON_A_LINE: usize = 4_000;
 const IN_TEXT: usize = 600;
 /// Findings and places that the text names; more are counted.
 const MOST: usize = 60;
-/// Longest list of them, in bytes: with all else it stays below what the forge takes.
+/// Longest list of them, in bytes; the summary gets what is left of what the forge takes.
 const LIST: usize = 36 << 10;
 const MOST_PLACES: usize = 20;
 
@@ -98,12 +99,36 @@ pub fn render_pull_review(view: &PullReview<'_>) -> String {
     if !view.by_host.is_empty() {
         let _ = writeln!(out, "{}", view.by_host);
     }
-    out.push_str(&match view.summary.trim() {
+    let (list, foot) = (elsewhere(view), foot(view));
+    let room = MAX_BODY.saturating_sub(out.len() + list.len() + foot.len());
+    out + &summary(view, room) + &list + &foot
+}
+
+/// What the agent says beside its findings, in at most so many bytes.
+fn summary(view: &PullReview<'_>, room: usize) -> String {
+    let head = "The agent says:\n\n";
+    match view.summary.trim() {
         "" if view.all.is_empty() => "The agent ended without an answer.\n".to_owned(),
         "" => String::new(),
-        summary => format!("The agent says:\n\n{}", document(summary, SUMMARY)),
-    });
-    out.push_str(&elsewhere(view));
+        summary => format!("{head}{}", within(summary, room.saturating_sub(head.len()))),
+    }
+}
+
+/// A document of at most [`SUMMARY`] characters, and of so few that it has at most `room` bytes: one character may have four.
+fn within(text: &str, room: usize) -> String {
+    let mut most = SUMMARY.min(text.chars().count());
+    loop {
+        let shown = document(text, most);
+        if shown.len() <= room || most == 0 {
+            return shown;
+        }
+        most = most * room / shown.len();
+    }
+}
+
+/// What stands below all else.
+fn foot(view: &PullReview<'_>) -> String {
+    let mut out = String::new();
     if let Some(note) = view.note {
         let _ = write!(out, "\n> [!NOTE]\n> {}\n", prose(note, IN_TEXT));
     }
@@ -221,6 +246,19 @@ mod tests {
             ]
             .join("\n----\n")
         );
+    }
+
+    #[test]
+    fn a_review_in_a_script_of_more_bytes_stays_below_what_a_forge_takes() {
+        for sign in ["文", "\u{1f600}", "a"] {
+            let words = |most: usize| format!("{} ", sign.repeat(9)).repeat(most / 10);
+            let finding = |line: usize| format!("- [note] src/a.rs:{line} — {}\n", words(IN_TEXT));
+            let all: String = (1..=MOST).map(finding).collect();
+            let text = rendered(&(format!("{}\n\n", words(1_500)).repeat(12) + &all), None, &[]);
+            assert!(text.len() <= MAX_BODY, "{sign}: {}", text.len());
+            assert!(text.contains("**What now**") && text.contains("more characters)"), "{sign}: {text}");
+            assert!(text.matches(sign).count() > 10_000, "{sign}: there is room for more");
+        }
     }
 
     /// No link but ours, no image, no HTML, no mention, whatever the agent wrote.

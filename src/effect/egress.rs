@@ -96,11 +96,12 @@ impl Egress {
         }
         // One at a time, so that rules computed from an older log never replace newer ones.
         let _one = self.reaching.lock().await;
-        let task = self.store.task(task.id).await?;
+        let (kind, task) = (task.kind, self.store.task(task.id).await?);
         let mut rules = policy.for_router();
         // Until then the project's setup may be running in its subnet, whose result other tasks get; it is told again once it is made.
         if self.sandboxes.of_tasks.is_whole(task.id.0) {
-            rules.extend(policy.of_command.iter().cloned());
+            // Those of its command are for a task of that kind alone.
+            rules.extend(policy.of_command.iter().filter(|_| task.kind == kind).cloned());
             rules.extend(self.granted_hosts(&task, &policy.operators).await?);
         }
         unless_gone(self.sandboxes.egress.allow(task.id.0, rules).await)

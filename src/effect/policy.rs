@@ -93,8 +93,9 @@ impl Repositories {
 
     /// The policy of a task with this base.
     pub(super) async fn policy(&self, task: &Task, base: &Commit) -> Result<Policy<'_>, Trouble> {
-        // Not of the request's kind: what was accepted for a command that reads is not for a task that writes by now.
-        let wish = request(task)?.own.as_deref().map(|own| Network::of(task.kind, own));
+        let asked = request(task)?;
+        // By its present kind: hosts that were accepted for a task that reads are not for one that writes.
+        let wish = asked.own.as_deref().map(|own| Network::of(task.kind, own));
         let mut policy = self.resolved(self.of(task)?, base, wish.as_ref()).await?;
         if task.of_a_pull() {
             // The pull request's files may instruct the agent, so only hosts that a person allowed are reachable, and no setup runs.

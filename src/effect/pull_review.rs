@@ -70,8 +70,14 @@ impl Repositories {
                 pull.target
             )));
         };
+        // Before git's own program compares them, which has no limit of memory.
+        let changes = match self.repos.changes(key, &from, &pull.head).await {
+            Err(GitError::TooLarge { .. }) => {
+                return Err(Trouble::blocked("the pull request changes more files than can be compared"));
+            }
+            listed => listed?,
+        };
         let counts = self.repos.counts(key, &from, &pull.head).await?.unwrap_or_default();
-        let changes = self.repos.changes(key, &from, &pull.head).await?;
         let more_files = changes.len().saturating_sub(FILES) as u64;
         let file = |change: Change| {
             let counted = counts.get(&change.path).copied();

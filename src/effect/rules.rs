@@ -9,6 +9,7 @@ use crate::config::own_prompts::{OwnPrompts, path};
 use crate::engine::style::Style;
 use crate::git::GitError;
 use crate::redact;
+use crate::scan::is_foreign;
 use crate::text::code;
 use crate::trouble::Trouble;
 use domain::{Commit, Rules, RulesFile, TaskKind};
@@ -27,9 +28,10 @@ const KEPT_OF_FOLDERS: usize = 16 << 10;
 const MOST_NESTED: usize = 20;
 const NAMES_READ: u64 = 8 << 20;
 const MOST_PATH: usize = 200;
-/// The most mistakes in instructions that are named, and cut files of folders.
+/// The most mistakes in instructions that are named, cut files of folders, and those of folders that are left out.
 const MOST_MISTAKES: usize = 4;
 const MOST_CUT: usize = 4;
+const MOST_LEFT: usize = 4;
 
 impl Repositories {
     /// The rules at a commit, and sentences about them for the first review of a task of this kind.
@@ -50,14 +52,12 @@ impl Repositories {
                 Err(other) => return Err(other.into()),
             }
         }
-        // Long paths and those with control characters are not rules.
-        let plain = |path: &str| path.len() <= MOST_PATH && !path.contains(char::is_control);
-        let nested = |path: &String| NESTED.iter().any(|name| path.ends_with(name)) && plain(path);
-        match self.repos.files(key, base, NAMES_READ).await {
-            Ok(files) => rules.nested = files.into_iter().filter(nested).take(MOST_NESTED).collect(),
-            Err(GitError::TooLarge { .. }) => {}
+        let (nested, left) = match self.repos.files(key, base, NAMES_READ).await {
+            Ok(files) => of_folders(files),
+            Err(GitError::TooLarge { .. }) => (Vec::new(), vec![TOO_MANY.to_owned()]),
             Err(other) => return Err(other.into()),
-        }
+        };
+        rules.nested = nested;
         for path in rules.nested.clone() {
             match self.repos.show(key, base, &path, MOST).await {
                 Ok(Some(bytes)) => add_of_folder(&mut rules, &path, &bytes),
@@ -67,14 +67,48 @@ impl Repositories {
             }
         }
         let prompts = self.repos.own_prompts(key, base).await?;
-        let told =
-            sentence(&rules, &unread, styles.now).into_iter().chain(of_prompts(&prompts, (kind, goes_on), styles));
+        let of_prompts = of_prompts(&prompts, (kind, goes_on), styles);
+        let told = sentence(&rules, &unread, styles.now).into_iter().chain(left).chain(of_prompts);
         let told = told.collect::<Vec<_>>().join(" ");
         rules.prompts = prompts.prompts;
         for prompt in &mut rules.prompts {
             prompt.text = redact::without(std::mem::take(&mut prompt.text));
         }
         Ok((rules, Some(told).filter(|told| !told.is_empty())))
+    }
+}
+
+/// Why no rules for folders were looked for.
+const TOO_MANY: &str = "Rules for folders were not looked for, because the repository has too many files.";
+
+/// Of the files of a commit those with rules for single folders that are read, the nearest to the root first, and sentences about the others.
+fn of_folders(files: Vec<String>) -> (Vec<String>, Vec<String>) {
+    // Long paths and those with control characters are not rules.
+    let plain = |path: &str| path.len() <= MOST_PATH && !path.contains(char::is_control);
+    let nested = |path: &String| NESTED.iter().any(|name| path.ends_with(name)) && plain(path);
+    let (foreign, mut own): (Vec<String>, Vec<String>) =
+        files.into_iter().filter(nested).partition(|path| is_foreign(path));
+    own.sort_by_key(|path| path.matches('/').count());
+    let more = own.split_off(own.len().min(MOST_NESTED));
+    let mut left = Vec::new();
+    if !foreign.is_empty() {
+        left.push(format!("Rules in folders of other people's packages were not read: {}.", named(&foreign)));
+    }
+    if !more.is_empty() {
+        left.push(format!(
+            "Of the rules for folders the {MOST_NESTED} nearest to the root were read, and these were not: {}.",
+            named(&more)
+        ));
+    }
+    (own, left)
+}
+
+/// These paths, as far as they are named.
+fn named(paths: &[String]) -> String {
+    let shown: Vec<String> = paths.iter().take(MOST_LEFT).map(|path| code(path)).collect();
+    match paths.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
@@ -191,6 +225,19 @@ fn of_prompts(found: &OwnPrompts, (kind, goes_on): (TaskKind, bool), styles: Sty
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rules_of_other_peoples_packages_are_left_out_and_the_nearest_to_the_root_come_first() {
+        let deep = (0..MOST_NESTED + 4).map(|at| format!("a/b{at:02}/AGENTS.md"));
+        let more = ["AGENTS.md", "node_modules/x/AGENTS.md", "web/CLAUDE.md", "README.md", "web/vendor/y/CLAUDE.md"];
+        let (read, left) = of_folders(deep.chain(more.map(str::to_owned)).collect());
+        assert_eq!((read.len(), read[0].as_str(), read[1].as_str()), (MOST_NESTED, "web/CLAUDE.md", "a/b00/AGENTS.md"));
+        assert_eq!(
+            left.join(" "),
+            "Rules in folders of other people's packages were not read: `node_modules/x/AGENTS.md`, `web/vendor/y/CLAUDE.md`. Of the rules for folders the 20 nearest to the root were read, and these were not: `a/b19/AGENTS.md`, `a/b20/AGENTS.md`, `a/b21/AGENTS.md`, `a/b22/AGENTS.md` and 1 more."
+        );
+        assert_eq!(of_folders(vec!["web/AGENTS.md".to_owned()]), (vec!["web/AGENTS.md".to_owned()], Vec::new()));
+    }
 
     #[test]
     fn what_is_kept_of_folders_is_bounded_and_nothing_is_kept_twice() {

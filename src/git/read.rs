@@ -9,14 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 use domain::Commit;
-use git2::{ConfigLevel, Delta, DiffDelta, ErrorCode, ObjectType, Oid, Repository};
+use git2::{ConfigLevel, ErrorCode, ObjectType, Oid, Repository};
 
-use super::listing::Change;
 use super::{GitError, Repos};
 
 /// Modes of regular files.
 pub(super) const FILES: [i32; 2] = [0o100_644, 0o100_755];
-const DIRECTORY: i32 = 0o040_000;
+pub(super) const DIRECTORY: i32 = 0o040_000;
 /// The most bytes of a commit's text.
 const COMMIT_CAP: usize = 64 << 10;
 
@@ -166,22 +165,6 @@ impl Repos {
         self.read(key, look).await
     }
 
-    /// Differences between two commits, without detection of renames.
-    ///
-    /// # Errors
-    /// When one of them is missing.
-    pub async fn changes(&self, key: &str, from: &Commit, to: &Commit) -> Result<Vec<Change>, GitError> {
-        let (from, to) = (oid(from)?, oid(to)?);
-        let look = move |repo: &Repository| {
-            let (old, new) = (repo.find_commit(from)?.tree()?, repo.find_commit(to)?.tree()?);
-            let mut options = git2::DiffOptions::new();
-            options.include_typechange(true).ignore_filemode(false);
-            let diff = repo.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options))?;
-            Ok(diff.deltas().map(|delta| change(&delta)).collect())
-        };
-        self.read(key, look).await
-    }
-
     /// Checks that all objects of `new` exist, given that those of `old` do.
     ///
     /// # Errors
@@ -293,17 +276,4 @@ fn names(repo: &Repository, id: Oid, cap: u64) -> Result<Vec<String>, GitError> 
     }
     found.sort_unstable();
     Ok(found)
-}
-
-fn change(delta: &DiffDelta<'_>) -> Change {
-    let (old, new) = (delta.old_file(), delta.new_file());
-    let status = match delta.status() {
-        Delta::Added => 'A',
-        Delta::Deleted => 'D',
-        Delta::Typechange => 'T',
-        _ => 'M',
-    };
-    let path = new.path_bytes().or(old.path_bytes()).unwrap_or_default().to_vec();
-    let mode = |file: &git2::DiffFile<'_>| format!("{:06o}", u32::from(file.mode()));
-    Change { old_mode: mode(&old), new_mode: mode(&new), id: new.id().to_string(), status, path }
 }

@@ -1,5 +1,5 @@
 //! A list of steps that somebody posted after a plan, as the words of the `/fix` that comes behind it. Read when the `/fix` is, so that one that
-//! was deleted meanwhile counts no more, and one that was changed holds the `/fix` up. Tests: below and `tests/stories/models.rs`.
+//! was deleted meanwhile counts no more, and one that was changed lets nothing begin. Tests: below and `tests/stories/models.rs`.
 
 use super::Threads;
 use super::words::too_long;
@@ -10,8 +10,8 @@ use crate::trouble::Trouble;
 use domain::{Decision, Task, Verb, plan};
 
 impl Threads {
-    /// Adds to a `/fix` without a list of its own the newest one that its author posted since the plan. Where that one was edited, so counts the
-    /// `/fix`: another plan than its author has in mind is not carried out.
+    /// Adds to a `/fix` without a list of its own the newest one that its author posted since the plan. Where that was edited, the `/fix` counts
+    /// as edited too: the planner's own list is not what its author means.
     pub(super) async fn add_own_list(
         &self,
         entry: &Repository,

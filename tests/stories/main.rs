@@ -65,6 +65,7 @@ mod money;
 mod orders;
 mod outages;
 mod own_commands;
+mod own_hosts;
 mod pages;
 mod pages_of_attempts;
 mod permission;

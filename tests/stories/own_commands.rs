@@ -25,7 +25,7 @@ fn project(world: &World) -> PathBuf {
 }
 
 /// Pushes these files of the folder.
-fn push(world: &World, files: &[(&str, &str)]) {
+pub fn push(world: &World, files: &[(&str, &str)]) {
     let paths: Vec<String> = files.iter().map(|(name, _)| format!(".caisson/commands/{name}")).collect();
     let files: Vec<(&str, &str)> = paths.iter().zip(files).map(|(path, (_, text))| (path.as_str(), *text)).collect();
     world.push(&files);
@@ -37,7 +37,7 @@ fn opened(world: &World) -> u64 {
 }
 
 /// An issue with this text of alice's in it.
-fn asked(world: &World, text: &str) -> u64 {
+pub fn asked(world: &World, text: &str) -> u64 {
     let issue = opened(world);
     world.alice().comment(REPO, issue, text).expect("said");
     issue
@@ -277,7 +277,7 @@ async fn stopped(world: &World, id: i64, issue: u64) {
 }
 
 /// What the router was told since then to open.
-fn opened_since(world: &World, since: usize) -> Vec<String> {
+pub fn opened_since(world: &World, since: usize) -> Vec<String> {
     told(world).split_off(since).into_iter().filter(|words| words.starts_with("open")).collect()
 }
 

@@ -1,10 +1,8 @@
 //! Grants for one repository, in place of those for all others.
 
 use crate::hosts::told;
-use crate::own_commands::command;
 use crate::world::{FIX, REPO, World, held};
-use caisson::config::project::{Network, Project};
-use domain::{OutcomeStatus, TaskKind};
+use domain::OutcomeStatus;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repositorys_own_tables_hold_for_its_tasks() {
@@ -37,34 +35,6 @@ async fn a_project_file_narrows_what_its_repository_was_given_and_widens_nothing
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let task = world.until_state("awaiting-review").await;
     assert_eq!((task.actions, task.granted.actions, task.granted.tokens), (3, 20, 9000));
-}
-
-/// What the operator accepted is a command of its kind.
-#[tokio::test(flavor = "multi_thread")]
-async fn the_hosts_of_a_command_that_reads_are_closed_once_its_task_writes() {
-    let script = r#"
-name = "an explanation that goes on as a fix"
-[[turn]]
-call = [{ name = "done", arguments = { summary = "It is compared as text." } }]
-[[turn]]
-call = [{ name = "bash", arguments = { command = "echo '# parsed' >> semver.py" } }, { name = "done", arguments = { summary = "started" } }]
-"#;
-    let mut world = World::networked(script, "").await;
-    let own = command("kind = \"explain\"\nnetwork = [\"docs.example.org\"]\n", "Explain {words}.\n");
-    world.push(&[(".caisson/commands/compare.md", &own)]);
-    let hosts = vec!["docs.example.org".to_owned()];
-    let wish = Network { name: "compare".to_owned(), kind: TaskKind::Explain, who: Vec::new(), hosts };
-    let hash = Project::default().with_networks(vec![wish]).hash();
-    let accepted = format!("default_branch = \"main\"\naccepted = \"{hash}\"\n");
-    world.reconfigure(|text| text.replace("default_branch = \"main\"\n", &accepted)).await;
-    let issue = world.alice().open_issue(REPO, "Versions compare as text", "It does.").expect("issue");
-    world.alice().comment(REPO, issue, "/compare it").expect("said");
-    world.until_state("awaiting-review").await;
-    let reached = || told(&world).into_iter().rfind(|words| words.starts_with("open")).expect("opened");
-    assert!(reached().contains("docs.example.org"), "{:#?}", told(&world));
-    world.alice().comment(REPO, issue, "/fix").expect("said");
-    world.until("a pull request", |task| task.pull.is_some()).await;
-    assert!(!reached().contains("docs.example.org"), "{:#?}", told(&world));
 }
 
 /// The operator takes the network from a repository with a task at work: the existing sandbox loses it too, and stays without.

@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 use domain::{Commit, Dependency, DependencyScan};
 
 use self::lines::lines_of;
+use super::foreign::FOREIGN;
 use crate::git::{GitError, ReadLimits, Repos, WhichFiles};
 use crate::text::cut;
 
@@ -42,8 +43,6 @@ const VERSIONS: usize = 50;
 const PARSING: Duration = Duration::from_secs(60);
 /// Characters of a name or a version.
 const WORD: usize = 100;
-/// Folders that hold other people's packages.
-const FOREIGN: [&str; 5] = ["node_modules", "vendor", "target", ".venv", "site-packages"];
 /// Files that say what is depended on, and are not understood.
 const NOT_READ: [&str; 8] = [
     "bun.lock",
