@@ -5,7 +5,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use protocol::survey::{LONG, MAX_FILES, MAX_NAMES, MAX_REASONS, MAX_TEXTS, Question, RankedFile, Reason, SurveyAnswer};
+use protocol::survey::{
+    LONG, MAX_FILES, MAX_NAMES, MAX_REASONS, MAX_TEXTS, Question, RankedFile, Reason, SurveyAnswer,
+};
 
 use crate::index::{self, Counts, Field, Terms};
 use crate::language::{FileKind, Language};

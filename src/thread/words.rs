@@ -389,7 +389,9 @@ mod tests {
 
     #[test]
     fn what_is_carried_out_beside_a_task_counts_from_before_it() {
-        for text in ["/sync", "/test-pr \"make\"", "/fix it\n/deny a.test", "/deny a.test", "/allow a.test\n/deny b.test"] {
+        for text in
+            ["/sync", "/test-pr \"make\"", "/fix it\n/deny a.test", "/deny a.test", "/allow a.test\n/deny b.test"]
+        {
             assert!(is_for_any(text), "{text}");
         }
         for text in ["", "Words.", "/fix it", "/stop\n/sync", "/allow a.test", "> /sync", "`/deny a.test`"] {

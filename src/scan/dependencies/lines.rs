@@ -66,7 +66,8 @@ mod tests {
     fn the_line_in_a_table_of_dependencies_is_meant_whatever_stands_before_it() {
         let text = "{\n\"scripts\": {\n\"test\": \"jest\",\n\"mocha\": \"mocha\"\n},\n\"devDependencies\": {\n\"jest\": \"^29\",\n\"mocha\": \"^10\",\n\"e\": \"npm:real@^3\"\n}\n}\n";
         assert_eq!(found(text, ["jest", "mocha", "real"]), [Some(7), Some(8), Some(9)]);
-        let text = "[features]\nserde = [\"dep:serde\"]\n[dependencies]\nx = { features = [\"serde\"] }\nserde = \"1\"\n";
+        let text =
+            "[features]\nserde = [\"dep:serde\"]\n[dependencies]\nx = { features = [\"serde\"] }\nserde = \"1\"\n";
         assert_eq!(found(text, ["serde"]), [Some(5)]);
         let text = "[project]\nkeywords = [\"requests\"]\ndependencies = [\n  \"requests>=2\",\n]\n";
         assert_eq!(found(text, ["requests"]), [Some(4)]);

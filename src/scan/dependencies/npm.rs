@@ -96,7 +96,8 @@ mod tests {
 
     #[test]
     fn an_alias_stands_for_the_package_that_it_names() {
-        let text = r#"{ "dependencies": { "e": "npm:real@^3", "f": "npm:@s/real@1 - 2", "g": "npm:plain", "h": "npm:^4" } }"#;
+        let text =
+            r#"{ "dependencies": { "e": "npm:real@^3", "f": "npm:@s/real@1 - 2", "g": "npm:plain", "h": "npm:^4" } }"#;
         let found: Vec<_> =
             manifest(text).unwrap().into_iter().map(|it| format!("{} {}", it.name, it.version)).collect();
         assert_eq!(found, ["real ^3", "@s/real 1 - 2", "plain ", "h npm:^4"]);
