@@ -91,8 +91,19 @@ impl Children {
 
     /// Reaps all processes that are already dead.
     pub fn reap_dead(&self) {
+        self.reap_of(-1);
+    }
+
+    /// As [`Children::reap_dead`], of one group alone: tests of this program run at the same time, and wait for their own processes.
+    #[cfg(test)]
+    pub fn reap_group(&self, group: i32) {
+        self.reap_of(-group);
+    }
+
+    /// `which` as `waitpid` takes it.
+    fn reap_of(&self, which: i32) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some((pid, exit)) = reap_one() {
+        while let Some((pid, exit)) = reap_one(which) {
             if let Some(tell) = waiting.remove(&pid) {
                 // The request may have been given up, and nobody waits for an orphan.
                 let _ = tell.send(exit);
@@ -102,11 +113,11 @@ impl Children {
 }
 
 /// A child that is already dead, and how it ended; none if there is no such child.
-fn reap_one() -> Option<(Pid, Exit)> {
+fn reap_one(which: i32) -> Option<(Pid, Exit)> {
     let mut status = 0;
     // `nix` loses the end of a process by a real-time signal, which it has no name for.
     // SAFETY: the kernel writes one number, to a variable that lives longer than the call.
-    let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) };
+    let pid = unsafe { libc::waitpid(which, &raw mut status, libc::WNOHANG) };
     // Without further flags nothing but an end is reported.
     let exit = match libc::WIFEXITED(status) {
         true => Exit::Code(libc::WEXITSTATUS(status)),

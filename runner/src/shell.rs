@@ -172,7 +172,7 @@ mod tests {
         let children = Children::default();
         let mut child = children.spawn(&mut process, std::mem::take(&mut job.kept)).expect("a shell");
         let exit = loop {
-            children.reap_dead();
+            children.reap_group(child.group());
             match child.exit.try_recv() {
                 Ok(exit) => break exit,
                 Err(_) => tokio::task::yield_now().await,
