@@ -3,7 +3,7 @@
 //! Owns the limits and the order: folder by folder. What has a name that is no text, or is larger than is read, is counted
 //! and passed over; links and submodules are left out. Nothing is checked out. Tests: below.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -89,17 +89,22 @@ impl Repos {
         self.read(key, look).await
     }
 
-    /// The ids of what a commit has at these paths, where it has something.
+    /// The ids of what a commit has at these paths, where it has something, each with the paths.
     ///
     /// # Errors
     /// When the commit is missing or the repository cannot be read.
-    pub async fn ids(&self, key: &str, commit: &Commit, paths: Vec<String>) -> Result<HashSet<String>, GitError> {
+    pub async fn ids(
+        &self,
+        key: &str,
+        commit: &Commit,
+        paths: Vec<String>,
+    ) -> Result<HashMap<String, Vec<String>>, GitError> {
         let id = oid(commit)?;
         let look = move |repo: &Repository| {
-            let (tree, mut found) = (repo.find_commit(id)?.tree()?, HashSet::new());
+            let (tree, mut found) = (repo.find_commit(id)?.tree()?, HashMap::<String, Vec<String>>::new());
             for path in &paths {
                 match tree.get_path(Path::new(path)) {
-                    Ok(entry) => drop(found.insert(entry.id().to_string())),
+                    Ok(entry) => found.entry(entry.id().to_string()).or_default().push(path.clone()),
                     Err(error) if error.code() == ErrorCode::NotFound => {}
                     Err(error) => return Err(error.into()),
                 }

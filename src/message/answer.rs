@@ -56,7 +56,7 @@ pub fn already_live(about: &About<'_>) -> String {
 /// A command in a comment that was edited, or a `/fix` below such a list of steps.
 pub fn edited(login: &str) -> String {
     format!(
-        "{}: nothing runs from a text that was changed after it was posted, or from a list of steps that was, because I can't tell who changed what. Please post it again as a new comment.",
+        "{}: nothing runs from a text that was changed after it was posted, or from a list of steps that was, because I can't tell who changed what. Please post it again as a new comment, a changed list too.",
         code(login)
     )
 }

@@ -4,7 +4,7 @@
 //! defines or steers tests (by its folders and name in `test_names.rs`, and `risks/`, or by the command that names it). Must not read a
 //! repository itself. Tests: below.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::risks::configures_tests;
 use super::test_names::{holds_tests, is_hyphened, names_a_test};
@@ -96,6 +96,9 @@ fn pytest<'a>(has: &impl Fn(&str) -> bool, text: &impl Fn(&str) -> Option<&'a st
     signs.find_map(|(by, is_there)| is_there.then_some(by))
 }
 
+/// Folders in which unittest's discovery begins, at most: with more of them a person has to name the command.
+const MOST_STARTS: usize = 8;
+
 /// Discovery by unittest, where it loads a test: it enters packages alone, so a folder of tests without `__init__.py` is named. Elsewhere it
 /// would run nothing, which is no error before Python 3.12.
 fn unittest(files: &[String]) -> Option<Detected> {
@@ -109,12 +112,16 @@ fn unittest(files: &[String]) -> Option<Detected> {
         folders.rfind(|folder| !packages.contains(folder)).unwrap_or_default()
     });
     let of_tests = |start: &&str| ["", "tests", "test"].contains(&start.split('/').next().unwrap_or_default());
-    let start = starts.filter(of_tests).min_by_key(|start| start.matches('/').count())?;
-    let command = match start {
+    let starts: BTreeSet<(usize, &str)> =
+        starts.filter(of_tests).map(|start| (start.matches('/').count(), start)).collect();
+    let (depth, _) = *starts.first()?;
+    let command = |start: &str| match start {
         "" => "python3 -m unittest -v".to_owned(),
         folder => format!("python3 -m unittest discover -v -s {}", shell_word(folder)),
     };
-    Some(Detected { command, by: "test*.py" })
+    // Below the nearest lie data of tests, too; of those equally near none is left out, or the verdict would be of a part.
+    let nearest: Vec<String> = starts.iter().filter(|(at, _)| *at == depth).map(|(_, start)| command(start)).collect();
+    (nearest.len() <= MOST_STARTS).then(|| Detected { command: nearest.join(" && "), by: "test*.py" })
 }
 
 /// Whether `scripts.test` is real; npm's placeholder always fails.
@@ -251,6 +258,9 @@ mod tests {
         assert_eq!(detect(&in_folders).unwrap(), "python3 -m unittest discover -v -s tests/unit by test*.py");
         let with_data = [("tests/data/test_case.py", ""), ("tests/test_a.py", "")];
         assert_eq!(detect(&with_data).unwrap(), "python3 -m unittest discover -v -s tests by test*.py");
+        let both = [("tests/b/test_b.py", ""), ("tests/a/test_a.py", ""), ("tests/a/data/test_case.py", "")];
+        let each = "python3 -m unittest discover -v -s tests/a && python3 -m unittest discover -v -s tests/b by test*.py";
+        assert_eq!(detect(&both).unwrap(), each, "a verdict is of all tests");
         let inner = [("shop/__init__.py", ""), ("shop/test/__init__.py", ""), ("shop/test/test_a.py", "")];
         assert_eq!(detect(&inner).unwrap(), "python3 -m unittest -v by test*.py");
         assert_eq!(detect(&[("examples/test_a.py", ""), ("setup.py", "")]), None);

@@ -103,6 +103,11 @@ pub(super) struct TextFindings {
     pub cut: bool,
 }
 
+/// Whether the same rules hold for files of these paths.
+pub(super) fn have_same_rules(one: &str, other: &str) -> bool {
+    RULES.languages.iter().all(|it| it.files.is_match(one) == it.files.is_match(other))
+}
+
 /// What the rules find in the text of a file with this path, until `end`. Credentials are found in every file; at most `most` findings are kept.
 pub(super) fn look(path: &str, text: &str, most: usize, end: Instant) -> TextFindings {
     RULES.look(path, text, most, end)

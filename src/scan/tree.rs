@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use domain::{Commit, RuleFinding, RuleScan};
 
-use super::rules::look;
+use super::rules::{have_same_rules, look};
 use crate::git::listing::Change;
 use crate::git::{GitError, ReadLimits, Repos, WhichFiles, added_lines};
 
@@ -93,14 +93,18 @@ fn collect(all: &mut Collected, path: &str, bytes: &[u8], end: Instant) -> bool 
     true
 }
 
-/// The files that a commit adds or changes, and how many more have names that are not UTF-8. One that is only moved is not among them.
+/// The files that a commit adds or changes, and how many more have names that are not UTF-8. One that is only moved is not
+/// among them, unless other rules hold where it is now.
 async fn changed(repos: &Repos, key: &str, from: &Commit, to: &Commit) -> Result<(HashSet<String>, u64), GitError> {
     let (mut paths, mut unnamed) = (HashSet::new(), 0);
     let changes = repos.changes(key, from, to).await?;
     let deleted = changes.iter().filter(|it| it.deleted()).take(DELETED);
     let deleted = deleted.filter_map(|it| String::from_utf8(it.path.clone()).ok()).collect();
     let deleted = repos.ids(key, from, deleted).await?;
-    let moved = |it: &Change| it.status == 'A' && deleted.contains(&it.id);
+    let moved = |it: &Change| {
+        let path = String::from_utf8_lossy(&it.path);
+        it.status == 'A' && deleted.get(&it.id).is_some_and(|was| was.iter().any(|was| have_same_rules(was, &path)))
+    };
     for change in changes.into_iter().filter(|it| !it.deleted() && !moved(it)) {
         match String::from_utf8(change.path) {
             Ok(path) => drop(paths.insert(path)),
@@ -203,11 +207,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_file_that_is_only_moved_adds_nothing() {
-        let old = [("a.py", "eval(word)\n"), ("b.py", "eval(word)\n")];
+        let old = [("a.py", "eval(word)\n"), ("b.py", "eval(word)\n"), ("notes.txt", "eval(words)\n")];
         let new = [("a.py", ""), ("lib/a.py", "eval(word)\n"), ("c.py", "eval(word)\ny = 1\n")];
+        let new = [&new[..], &[("notes.txt", ""), ("notes.py", "eval(words)\n")]].concat();
         let (repos, main, head, _dir) = commits(&old, &new).await;
         let scan = look_for_weaknesses(&repos, "shop", &head, None, Some(&main)).await.expect("looked through");
-        assert_eq!((places(&scan), scan.files), (vec![("python-eval", "c.py", 1)], 1));
+        let alive = ("python-eval", "notes.py", 1);
+        assert_eq!((places(&scan), scan.files), (vec![("python-eval", "c.py", 1), alive], 2), "one becomes code by its name");
     }
 
     #[tokio::test]
