@@ -259,7 +259,8 @@ mod tests {
         let with_data = [("tests/data/test_case.py", ""), ("tests/test_a.py", "")];
         assert_eq!(detect(&with_data).unwrap(), "python3 -m unittest discover -v -s tests by test*.py");
         let both = [("tests/b/test_b.py", ""), ("tests/a/test_a.py", ""), ("tests/a/data/test_case.py", "")];
-        let each = "python3 -m unittest discover -v -s tests/a && python3 -m unittest discover -v -s tests/b by test*.py";
+        let each =
+            "python3 -m unittest discover -v -s tests/a && python3 -m unittest discover -v -s tests/b by test*.py";
         assert_eq!(detect(&both).unwrap(), each, "a verdict is of all tests");
         let inner = [("shop/__init__.py", ""), ("shop/test/__init__.py", ""), ("shop/test/test_a.py", "")];
         assert_eq!(detect(&inner).unwrap(), "python3 -m unittest -v by test*.py");

@@ -213,7 +213,11 @@ mod tests {
         let (repos, main, head, _dir) = commits(&old, &new).await;
         let scan = look_for_weaknesses(&repos, "shop", &head, None, Some(&main)).await.expect("looked through");
         let alive = ("python-eval", "notes.py", 1);
-        assert_eq!((places(&scan), scan.files), (vec![("python-eval", "c.py", 1), alive], 2), "one becomes code by its name");
+        assert_eq!(
+            (places(&scan), scan.files),
+            (vec![("python-eval", "c.py", 1), alive], 2),
+            "one becomes code by its name"
+        );
     }
 
     #[tokio::test]
