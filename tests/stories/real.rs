@@ -77,7 +77,16 @@ call = [{ name = "done", arguments = { summary = "It is read." } }]
         }
     }
     eprintln!("{lines} lines in {tokens} tokens of prompts, the largest call {at_most} of {window}");
-    assert!(total > 0 && lines == total, "read to line {lines} of {total}");
+    let notes: Vec<_> = world
+        .log()
+        .await
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::ActionFinished { outcome, .. } => outcome.note,
+            _ => None,
+        })
+        .collect();
+    assert!(total > 0 && lines == total, "read to line {lines} of {total}: {notes:?}");
     assert!(tokens >= 2 * window && at_most <= window, "{tokens} tokens, at most {at_most}");
 }
 
