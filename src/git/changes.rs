@@ -4,7 +4,7 @@
 //! Tests: below.
 
 use domain::Commit;
-use git2::{Delta, DiffDelta, DiffOptions, Oid, Repository, TreeEntry};
+use git2::{Oid, Repository, TreeEntry};
 
 use super::listing::Change;
 use super::read::{DIRECTORY, oid};
@@ -13,6 +13,8 @@ use super::{GitError, Repos};
 /// The most bytes of what differs, folders included: of each path, and of what is kept beside it.
 const CAP: u64 = 64 << 20;
 const BESIDE: u64 = 256;
+/// The bits of a mode that tell a file, a link and a submodule apart.
+const KIND: i32 = 0o170_000;
 
 impl Repos {
     /// Differences between two commits, without detection of renames.
@@ -29,59 +31,74 @@ impl Repos {
     }
 }
 
+/// Folders that are the same on both sides are not entered.
 fn list(repo: &Repository, old: Oid, new: Oid) -> Result<Vec<Change>, GitError> {
-    // The comparison itself has no limit.
-    bounded(repo, old, new)?;
-    let (old, new) = (repo.find_tree(old)?, repo.find_tree(new)?);
-    let mut options = DiffOptions::new();
-    options.include_typechange(true).ignore_filemode(false);
-    let diff = repo.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options))?;
-    Ok(diff.deltas().map(|delta| change(&delta)).collect())
-}
-
-/// Checks that what differs between two trees is short enough to be listed.
-fn bounded(repo: &Repository, old: Oid, new: Oid) -> Result<(), GitError> {
     let tree = |id: Option<Oid>| id.map(|id| repo.find_tree(id)).transpose();
-    let is = |entry: &TreeEntry<'_>| (entry.id(), entry.filemode());
-    let folder = |entry: &TreeEntry<'_>| (entry.filemode() == DIRECTORY).then(|| entry.id());
-    // Pairs of folders that differ, with the length of their path.
-    let (mut bytes, mut waiting) = (0_u64, vec![(0_u64, Some(old), Some(new))]);
+    // Pairs of folders that differ, with their path and a slash behind it.
+    let (mut listed, mut waiting) = (Listed::default(), vec![(Vec::new(), Some(old), Some(new))]);
     while let Some((above, old, new)) = waiting.pop() {
         let (old, new) = (tree(old)?, tree(new)?);
-        let mut differs = |name: &[u8], before: Option<Oid>, now: Option<Oid>| {
-            let path = above + name.len() as u64 + 1;
-            bytes += path + BESIDE;
-            if before.or(now).is_some() {
-                waiting.push((path, before, now));
-            }
-            if bytes > CAP { Err(GitError::TooLarge { verb: "diff-tree", cap: CAP }) } else { Ok(()) }
-        };
-        for now in new.iter().flatten() {
-            let before = old.as_ref().and_then(|old| old.get_name_bytes(now.name_bytes()));
-            if before.as_ref().map(is) != Some(is(&now)) {
-                differs(now.name_bytes(), before.as_ref().and_then(folder), folder(&now))?;
-            }
+        for entry in new.iter().flatten() {
+            let before = old.as_ref().and_then(|old| old.get_name_bytes(entry.name_bytes()));
+            waiting.extend(listed.add(&above, before.as_ref(), Some(&entry))?);
         }
-        for before in old.iter().flatten() {
-            if new.as_ref().is_none_or(|new| new.get_name_bytes(before.name_bytes()).is_none()) {
-                differs(before.name_bytes(), folder(&before), None)?;
+        for entry in old.iter().flatten() {
+            if new.as_ref().is_none_or(|new| new.get_name_bytes(entry.name_bytes()).is_none()) {
+                waiting.extend(listed.add(&above, Some(&entry), None)?);
             }
         }
     }
-    Ok(())
+    listed.all.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(listed.all)
 }
 
-fn change(delta: &DiffDelta<'_>) -> Change {
-    let (old, new) = (delta.old_file(), delta.new_file());
-    let status = match delta.status() {
-        Delta::Added => 'A',
-        Delta::Deleted => 'D',
-        Delta::Typechange => 'T',
-        _ => 'M',
+/// Two folders to compare, of which one may be missing, and their path.
+type Folders = (Vec<u8>, Option<Oid>, Option<Oid>);
+
+#[derive(Default)]
+struct Listed {
+    all: Vec<Change>,
+    bytes: u64,
+}
+
+impl Listed {
+    /// Lists what differs of one name, and returns the folders that are compared in turn.
+    fn add(
+        &mut self,
+        above: &[u8],
+        old: Option<&TreeEntry<'_>>,
+        new: Option<&TreeEntry<'_>>,
+    ) -> Result<Option<Folders>, GitError> {
+        let is = |entry: &TreeEntry<'_>| (entry.id(), entry.filemode());
+        let Some(name) = new.or(old).map(TreeEntry::name_bytes).filter(|_| old.map(is) != new.map(is)) else {
+            return Ok(None);
+        };
+        let path = [above, name].concat();
+        self.bytes += path.len() as u64 + BESIDE;
+        if self.bytes > CAP {
+            return Err(GitError::TooLarge { verb: "diff-tree", cap: CAP });
+        }
+        let folder = |entry: &&TreeEntry<'_>| entry.filemode() == DIRECTORY;
+        let within = (old.filter(folder).map(TreeEntry::id), new.filter(folder).map(TreeEntry::id));
+        let (old, new) = (old.filter(|it| !folder(it)), new.filter(|it| !folder(it)));
+        self.all.extend(change(&path, old, new));
+        Ok((within != (None, None)).then(|| ([&path[..], b"/"].concat(), within.0, within.1)))
+    }
+}
+
+/// What became of a path that was no folder, or is none.
+fn change(path: &[u8], old: Option<&TreeEntry<'_>>, new: Option<&TreeEntry<'_>>) -> Option<Change> {
+    let kind = |entry: &TreeEntry<'_>| entry.filemode() & KIND;
+    let status = match (old, new) {
+        (None, None) => return None,
+        (None, Some(_)) => 'A',
+        (Some(_), None) => 'D',
+        (Some(old), Some(new)) if kind(old) != kind(new) => 'T',
+        (Some(_), Some(_)) => 'M',
     };
-    let path = new.path_bytes().or(old.path_bytes()).unwrap_or_default().to_vec();
-    let mode = |file: &git2::DiffFile<'_>| format!("{:06o}", u32::from(file.mode()));
-    Change { old_mode: mode(&old), new_mode: mode(&new), id: new.id().to_string(), status, path }
+    let mode = |entry: Option<&TreeEntry<'_>>| format!("{:06o}", entry.map_or(0, TreeEntry::filemode));
+    let id = new.map_or(Oid::ZERO_SHA1, TreeEntry::id).to_string();
+    Some(Change { old_mode: mode(old), new_mode: mode(new), id, status, path: path.to_vec() })
 }
 
 #[cfg(test)]
@@ -116,22 +133,24 @@ mod tests {
         }
         // One that stays as it is differs in nothing.
         let later = folder(&repo, &[("a", file, 0o100_755), ("b", bomb, DIRECTORY)]);
-        assert_eq!(bounded(&repo, both, later), Ok(()));
+        let listed = list(&repo, both, later).unwrap();
+        assert_eq!(listed.iter().map(|it| (it.status, &it.path[..])).collect::<Vec<_>>(), [('M', &b"a"[..])]);
     }
 
     #[test]
-    fn a_file_that_becomes_a_folder_and_one_of_another_mode_are_listed() {
+    fn a_file_that_becomes_a_folder_or_a_link_and_one_of_another_mode_are_listed() {
         let dir = tempfile::tempdir().unwrap();
         let repo = Repository::init_bare(dir.path()).unwrap();
         let (x, y) = (repo.blob(b"x").unwrap(), repo.blob(b"y").unwrap());
         let within = folder(&repo, &[("c", x, 0o100_644), ("d", y, 0o100_644)]);
-        let old = folder(&repo, &[("a", x, 0o100_644), ("b", x, 0o100_644), ("e", within, DIRECTORY)]);
-        let new = folder(&repo, &[("a", x, 0o100_755), ("b", within, DIRECTORY)]);
+        let old =
+            folder(&repo, &[("a", x, 0o100_644), ("b", x, 0o100_644), ("e", within, DIRECTORY), ("l", x, 0o100_644)]);
+        let new = folder(&repo, &[("a", x, 0o100_755), ("b", within, DIRECTORY), ("l", x, 0o120_000)]);
         let listed = list(&repo, old, new).unwrap();
         let mut all: Vec<_> =
             listed.iter().map(|it| (it.status, String::from_utf8_lossy(&it.path).into_owned())).collect();
         all.sort();
         let all: Vec<_> = all.iter().map(|(status, path)| (*status, path.as_str())).collect();
-        assert_eq!(all, [('A', "b/c"), ('A', "b/d"), ('D', "b"), ('D', "e/c"), ('D', "e/d"), ('M', "a")]);
+        assert_eq!(all, [('A', "b/c"), ('A', "b/d"), ('D', "b"), ('D', "e/c"), ('D', "e/d"), ('M', "a"), ('T', "l")]);
     }
 }
