@@ -102,8 +102,8 @@ pub struct Task {
     pub artifacts: Option<Artifacts>,
     /// Why the newest tree was refused, one sentence each; empty unless it was.
     pub refusal: Vec<String>,
-    /// Refused trees since the last action or decision.
-    pub refusals: u8,
+    /// Whether a tree was refused since the last action or decision.
+    pub refused: bool,
     /// Whether a `done` without changes was returned to the agent; the next one goes to a person.
     pub done_returned: bool,
     /// Checkpoints and answers that were posted, oldest first, voided ones included.
@@ -362,7 +362,7 @@ impl Task {
             Event::TreeUnchanged { commit, .. } => self.unchanged(commit),
             Event::TreeRefused { reasons, .. } => {
                 self.captured = None;
-                (self.refusal, self.refusals) = (reasons.clone(), self.refusals.saturating_add(1));
+                (self.refusal, self.refused) = (reasons.clone(), true);
                 if self.used < self.every() {
                     self.state = State::Running;
                 }

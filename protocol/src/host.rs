@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::router::{Bogons, Net};
 
-/// Beginning of a line that names the peer of a datagram or a connection that carried the token.
+/// Beginning of a line that names the peer of a datagram or a connection that carried the token, or of a connection that was one
+/// too many to be read.
 pub const HEARD: &str = "heard ";
 /// The line after a control arrived.
 pub const TOLD: &str = "told";

@@ -1,7 +1,7 @@
 //! The outside part of the self-test: a listener on every address of this process's network, a planted secret, a name server.
 //!
 //! Each has a control that must arrive, because hearing nothing would otherwise prove nothing. A listener counts only what begins with its
-//! token, which the probe sends: this machine is reached by others too. Tests: below.
+//! token, which the probe sends, and connections that are too many to be read: this machine is reached by others too. Tests: below.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;

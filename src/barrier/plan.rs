@@ -53,9 +53,8 @@ pub(super) struct Names {
 
 impl Names {
     pub fn new() -> Result<Names, Untested> {
-        let mut bytes = [0; 8];
-        getrandom::fill(&mut bytes).map_err(|error| Untested(error.to_string()))?;
-        let name = |what: &str| format!("{what}{}.{ZONE}", hex::encode(bytes));
+        let random = canary::random()?;
+        let name = |what: &str| format!("{what}{random}.{ZONE}");
         Ok(Names { allowed: name("allowed-"), private: name(canary::PRIVATE), denied: name("denied-") })
     }
 

@@ -57,8 +57,10 @@ impl Paged {
     fn through(pager: &str, to: Stdio, instead: Box<dyn Write + Send>) -> Option<Paged> {
         let program = pager.split_whitespace().next().filter(|_| pager.trim() != "cat")?;
         let mut command = Command::new("sh");
-        // Looked up first, because the shell's own message would stand before the text.
-        let script = format!("command -v {program} >/dev/null 2>&1 || exit 127; exec {pager}");
+        // Looked up first, because the shell's own message would stand before the text; not a word that the shell reads only with others.
+        let is_alone = !program.contains(['"', '\'', '\\', '`', '(', '{']);
+        let look = if is_alone { format!("command -v {program} >/dev/null 2>&1 || exit 127; ") } else { String::new() };
+        let script = format!("{look}exec {pager}");
         command.args(["-c", &script]).stdin(Stdio::piped()).stdout(to);
         if std::env::var_os("LESS").is_none() {
             // Quit if it fits on one screen, pass colours, keep the screen.
@@ -106,6 +108,11 @@ mod tests {
         paged.say("two\u{1b}[31m");
         drop(paged);
         assert_eq!(std::fs::read_to_string(&shown).expect("written"), "> one\n> two\\u{1b}[31m\n");
+        let quoted = format!("$(echo sed) 's/^/> /' > '{}'", shown.display());
+        let paged = Paged::through(&quoted, Stdio::null(), Box::new(io::sink())).expect("a pager");
+        paged.say("three");
+        drop(paged);
+        assert_eq!(std::fs::read_to_string(&shown).expect("written"), "> three\n");
         let off = |pager: &str| Paged::through(pager, Stdio::null(), Box::new(io::sink())).is_none();
         assert!(off("cat") && off(" ") && !off("true"));
     }

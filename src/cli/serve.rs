@@ -260,7 +260,7 @@ fn metrics(works: &Works) -> Result<PrometheusHandle> {
     Ok(metrics)
 }
 
-/// Keeps the machine's public addresses refused until the process ends.
+/// Keeps the machine's public addresses refused, and the router asking its present name server, until the process ends.
 fn follow_addresses(works: &Works, addresses: OwnAddresses) {
     let addresses = Arc::new(addresses);
     works.stay("the machine's addresses", CancellationToken::new(), move || {

@@ -57,9 +57,9 @@ impl Repository {
     /// # Errors
     /// Why hosts would refuse it, for a person.
     pub fn document(&self) -> Result<String, String> {
-        let (upstream, copied_from) = match check::is_remote(&self.upstream) {
-            true => (self.upstream.clone(), String::new()),
-            false => (String::new(), self.origin().to_owned()),
+        let (upstream, copied_from) = match self.address() {
+            Some(address) => (address.to_owned(), String::new()),
+            None => (String::new(), self.origin().to_owned()),
         };
         let document = Document {
             version: match (self.upstream_id, self.branches.is_empty()) {

@@ -23,11 +23,9 @@ pub(super) fn shortened(text: String) -> String {
 
 /// What people are told where the model is not shown all of the issue.
 pub fn left_out(request: &Request) -> Option<String> {
-    let (text, _) = whole(request);
-    let (head, left_out) = text::cut(&text, MAX_WORDS);
-    let all = head.chars().count() + left_out;
+    let all = whole(request).0.chars().count();
     let thread = if request.pull.is_some() { "pull request" } else { "issue" };
-    (left_out > 0).then(|| {
+    (all > MAX_WORDS).then(|| {
         format!(
             "Of this {thread}'s own text the agent is given the first {} of {} characters: say in a comment what matters behind them, or put it \
              into a file of the repository.",

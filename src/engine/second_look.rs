@@ -8,7 +8,7 @@ use super::budget::TooMuch;
 use super::fence::{Fence, Trust, seen, spelled};
 use super::style::Reader;
 use super::turn::Ready;
-use super::{EngineConfig, budget, context as sizes, prompt};
+use super::{EngineConfig, budget, context as sizes, issue, prompt};
 use crate::llm::{Model, ModelRequest};
 use crate::text;
 
@@ -54,7 +54,7 @@ pub fn second_look(
 fn asked(task: &Task, change: &Change<'_>, room: usize, config: &EngineConfig) -> Option<ModelRequest> {
     let asked = task.request.as_ref()?;
     let fence = Fence::new(&config.secret, task.id);
-    let (issue, _) = seen(&format!("Title: {}\n\n{}", asked.title, asked.body));
+    let (issue, _) = issue::shown(asked);
     let (command, _) = seen(&asked.words);
     let mut words = fence.wrap("the issue", Trust::None, text::cut(&issue, room / 4).0);
     if !command.is_empty() {

@@ -111,7 +111,14 @@ mod tests {
 
     fn change(path: &str, mode: &str) -> Change {
         let path = path.as_bytes().to_vec();
-        Change { old_mode: "000000".into(), new_mode: mode.into(), id: String::new(), status: 'A', path }
+        Change {
+            old_mode: "000000".into(),
+            new_mode: mode.into(),
+            old_id: String::new(),
+            id: String::new(),
+            status: 'A',
+            path,
+        }
     }
 
     fn look(paths: &[&str]) -> Findings {

@@ -3,7 +3,7 @@
 //! Owns the limits and the order: folder by folder. What has a name that is no text, or is larger than is read, is counted
 //! and passed over; links and submodules are left out. Nothing is checked out. Tests: below.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -85,31 +85,6 @@ impl Repos {
             Ok(entry) => Ok(FILES.contains(&entry.filemode()) || entry.kind() == Some(ObjectType::Tree)),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(false),
             Err(error) => Err(error.into()),
-        };
-        self.read(key, look).await
-    }
-
-    /// The ids of what a commit has at these paths, where it has something, each with the paths.
-    ///
-    /// # Errors
-    /// When the commit is missing or the repository cannot be read.
-    pub async fn ids(
-        &self,
-        key: &str,
-        commit: &Commit,
-        paths: Vec<String>,
-    ) -> Result<HashMap<String, Vec<String>>, GitError> {
-        let id = oid(commit)?;
-        let look = move |repo: &Repository| {
-            let (tree, mut found) = (repo.find_commit(id)?.tree()?, HashMap::<String, Vec<String>>::new());
-            for path in &paths {
-                match tree.get_path(Path::new(path)) {
-                    Ok(entry) => found.entry(entry.id().to_string()).or_default().push(path.clone()),
-                    Err(error) if error.code() == ErrorCode::NotFound => {}
-                    Err(error) => return Err(error.into()),
-                }
-            }
-            Ok(found)
         };
         self.read(key, look).await
     }

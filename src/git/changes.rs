@@ -97,8 +97,8 @@ fn change(path: &[u8], old: Option<&TreeEntry<'_>>, new: Option<&TreeEntry<'_>>)
         (Some(_), Some(_)) => 'M',
     };
     let mode = |entry: Option<&TreeEntry<'_>>| format!("{:06o}", entry.map_or(0, TreeEntry::filemode));
-    let id = new.map_or(Oid::ZERO_SHA1, TreeEntry::id).to_string();
-    Some(Change { old_mode: mode(old), new_mode: mode(new), id, status, path: path.to_vec() })
+    let id = |entry: Option<&TreeEntry<'_>>| entry.map_or(Oid::ZERO_SHA1, TreeEntry::id).to_string();
+    Some(Change { old_mode: mode(old), new_mode: mode(new), old_id: id(old), id: id(new), status, path: path.to_vec() })
 }
 
 #[cfg(test)]

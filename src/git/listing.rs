@@ -17,6 +17,8 @@ pub struct Change {
     pub old_mode: String,
     /// The file's mode now, as six octal digits; `000000` for a deletion.
     pub new_mode: String,
+    /// The object's id before; zeros for an added file.
+    pub old_id: String,
     /// The new object's id; zeros for a deletion.
     pub id: String,
     /// `A`, `M`, `D` or `T`.
@@ -57,12 +59,13 @@ pub(crate) fn parse_changes(raw: &[u8]) -> std::result::Result<Vec<Change>, Stri
     while let Some(head) = fields.next().filter(|head| !head.is_empty()) {
         let head = std::str::from_utf8(head).map_err(|_| broken())?;
         let words: Vec<&str> = head.trim_start_matches(':').split(' ').collect();
-        let [old_mode, new_mode, _, id, status] = words[..] else { return Err(broken()) };
+        let [old_mode, new_mode, old_id, id, status] = words[..] else { return Err(broken()) };
         let path = fields.next().filter(|path| !path.is_empty()).ok_or_else(broken)?.to_vec();
         let status = status.chars().next().ok_or_else(broken)?;
         changes.push(Change {
             old_mode: old_mode.to_owned(),
             new_mode: new_mode.to_owned(),
+            old_id: old_id.to_owned(),
             id: id.to_owned(),
             status,
             path,

@@ -114,9 +114,8 @@ impl Subnets {
 
     /// The tasks that may have had a line among these of the router's log: not those whose subnet was closed before and has been since.
     pub fn holders(&self, boot: &str, lines: &RangeInclusive<u64>, ts: i64) -> BTreeSet<i64> {
-        let closed = self.closed().clone();
-        let closed = closed.iter().filter(|(_, (life, read))| life == boot && read < lines.start());
-        let closed = closed.map(|(subnet, _)| *subnet).collect();
+        let is_closed = |(_, (life, read)): &(&u32, &(String, u64))| life == boot && read < lines.start();
+        let closed = self.closed().iter().filter(is_closed).map(|(subnet, _)| *subnet).collect();
         self.allocations.holders(boot, lines, ts, &closed)
     }
 

@@ -1,7 +1,7 @@
 //! Which folders of a repository hold other people's packages. Tests: below.
 
 /// Their names, wherever they lie.
-pub(super) const FOREIGN: [&str; 5] = ["node_modules", "vendor", "target", ".venv", "site-packages"];
+const FOREIGN: [&str; 5] = ["node_modules", "vendor", "target", ".venv", "site-packages"];
 
 /// Whether the file of this path lies in such a folder.
 pub fn is_foreign(path: &str) -> bool {

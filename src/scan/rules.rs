@@ -103,9 +103,9 @@ pub(super) struct TextFindings {
     pub cut: bool,
 }
 
-/// Whether the same rules hold for files of these paths.
-pub(super) fn have_same_rules(one: &str, other: &str) -> bool {
-    RULES.languages.iter().all(|it| it.files.is_match(one) == it.files.is_match(other))
+/// For each language whether its rules hold for a file of this path.
+pub(super) fn rules_of(path: &str) -> Vec<bool> {
+    RULES.languages.iter().map(|it| it.files.is_match(path)).collect()
 }
 
 /// What the rules find in the text of a file with this path, until `end`. Credentials are found in every file; at most `most` findings are kept.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use domain::{Commit, RuleFinding, RuleScan};
 
-use super::rules::{have_same_rules, look};
+use super::rules::{look, rules_of};
 use crate::git::listing::Change;
 use crate::git::{GitError, ReadLimits, Repos, WhichFiles, added_lines};
 
@@ -20,8 +20,6 @@ const KEPT: usize = 200;
 /// Findings that are collected before the most serious are chosen: of one file, and of all.
 const OF_A_FILE: usize = 200;
 const OF_ALL: usize = 20_000;
-/// Files that a pull request deletes and that are looked for among those it adds.
-const DELETED: usize = 20_000;
 /// Files of a pull request whose added lines are looked up: those with findings.
 const COMPARED: usize = 200;
 /// How long looking them up may take, all together.
@@ -98,13 +96,10 @@ fn collect(all: &mut Collected, path: &str, bytes: &[u8], end: Instant) -> bool 
 async fn changed(repos: &Repos, key: &str, from: &Commit, to: &Commit) -> Result<(HashSet<String>, u64), GitError> {
     let (mut paths, mut unnamed) = (HashSet::new(), 0);
     let changes = repos.changes(key, from, to).await?;
-    let deleted = changes.iter().filter(|it| it.deleted()).take(DELETED);
-    let deleted = deleted.filter_map(|it| String::from_utf8(it.path.clone()).ok()).collect();
-    let deleted = repos.ids(key, from, deleted).await?;
-    let moved = |it: &Change| {
-        let path = String::from_utf8_lossy(&it.path);
-        it.status == 'A' && deleted.get(&it.id).is_some_and(|was| was.iter().any(|was| have_same_rules(was, &path)))
-    };
+    let kind = |it: &Change| rules_of(&String::from_utf8_lossy(&it.path));
+    let deleted = changes.iter().filter(|it| it.deleted());
+    let deleted: HashSet<(String, Vec<bool>)> = deleted.map(|it| (it.old_id.clone(), kind(it))).collect();
+    let moved = |it: &Change| it.status == 'A' && deleted.contains(&(it.id.clone(), kind(it)));
     for change in changes.into_iter().filter(|it| !it.deleted() && !moved(it)) {
         match String::from_utf8(change.path) {
             Ok(path) => drop(paths.insert(path)),

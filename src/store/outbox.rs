@@ -155,7 +155,7 @@ impl Store {
         Ok(ids.into_iter().map(TaskId).collect())
     }
 
-    /// Whether a task has an effect that is under way or next in its queue; one that was set aside and waits is neither.
+    /// Whether a task has an effect that is under way, or an open one that was not set aside.
     pub async fn has_work_due(&self, task: TaskId) -> Result<bool, StoreError> {
         let sql = "SELECT id FROM effects WHERE task = $1 AND state IN ('pending', 'started') \
                    AND (state = 'started' OR aside = 0) LIMIT 1";

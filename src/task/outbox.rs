@@ -201,14 +201,19 @@ impl Outbox {
         self.stopping.run_until_cancelled(tokio::time::sleep(Duration::from_millis(wait as u64))).await.is_some()
     }
 
+    /// Waits so long, or until the queue is woken or the bot is told to stop.
+    async fn wait(&self, time: Duration, bell: &Notify) {
+        tokio::select! {
+            () = tokio::time::sleep(time) => {}
+            () = bell.notified() => {}
+            () = self.stopping.cancelled() => {}
+        }
+    }
+
     async fn one(&self, row: EffectRow, bell: &Notify, calloff: &CancellationToken) -> Result<(), StoreError> {
         let wait = due_in(row.not_before, now(), row.aside).max(self.paced(&row).await?);
         if wait > 0 {
-            tokio::select! {
-                () = tokio::time::sleep(Duration::from_millis(wait as u64)) => {}
-                () = bell.notified() => {}
-                () = self.stopping.cancelled() => {}
-            }
+            self.wait(Duration::from_millis(wait as u64), bell).await;
             return Ok(());
         }
         let barrier = match row.effect.needs().barrier {

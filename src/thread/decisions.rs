@@ -36,11 +36,8 @@ impl FoundDecision {
     }
 
     /// Of a comment with this text, whose words are not taken where they are too long.
-    fn of_comment(mut decision: Decision, text: &str) -> Self {
+    fn of_comment(decision: Decision, text: &str) -> Self {
         let long = words::too_long(text).filter(|_| matches!(decision.verb, Verb::Say { .. }));
-        if long.is_some() {
-            decision.verb = Verb::Say { items: Vec::new() };
-        }
         FoundDecision { long, ..FoundDecision::alone(decision) }
     }
 }

@@ -90,7 +90,7 @@ impl Threads {
         let number = thread.number(&decision.source, task);
         if is_older(&decision, task) && !decision.verb.is_apart() {
             return match may_now(&decision) {
-                true => self.take_denials(entry, (id, task, number), (&key, text, denied), &decision, feed).await,
+                true => self.take_denials(entry, (id, task, number), (&key, text), &decision, feed).await,
                 false => Ok(()),
             };
         }

@@ -99,19 +99,13 @@ impl Threads {
         &self,
         entry: &Repository,
         (id, task, number): (TaskId, &Task, u64),
-        (key, text, on_lines): (&str, &str, Vec<Verb>),
+        (key, text): (&str, &str),
         decision: &Decision,
         feed: &dyn Feed,
     ) -> Result<(), Trouble> {
         let inputs = self.hosts(entry, text, (decision, Some(task))).await?;
-        let on_lines = self.judged(entry, on_lines, (decision, Some(task))).await?;
-        let hosts: Vec<String> = inputs
-            .iter()
-            .chain(&on_lines)
-            .filter_map(denied)
-            .filter(|by| by.barred.is_none())
-            .filter_map(host)
-            .collect();
+        let hosts: Vec<String> =
+            inputs.iter().filter_map(denied).filter(|by| by.barred.is_none()).filter_map(host).collect();
         if !hosts.is_empty() {
             let (id, login, source) = (decision.poster.id, decision.poster.login.as_str(), &decision.source);
             let asked = Asking { id, login, source, command: "deny" }.on(entry, number, key);
@@ -122,9 +116,6 @@ impl Threads {
             allowed.map(|host| message::allowed_nowhere(&decision.poster.login, &host)).collect();
         for (at, input) in inputs.into_iter().enumerate().filter(|(_, input)| denied(input).is_some()) {
             feed.feed(id, &host_key(key, at), input).await?;
-        }
-        for (at, input) in on_lines.into_iter().enumerate() {
-            feed.feed(id, &host_key(&lines_key(key), at), input).await?;
         }
         match words::commands(text).iter().all(|verb| verb.host().is_some()) {
             true if nowhere.is_empty() => {

@@ -1,10 +1,11 @@
 //! Internal faults of the bot: a panic, a row that cannot be read. Each is reported and affects nothing else.
 
 use crate::hosts::told;
+use crate::own_commands::until;
 use crate::world::{FIX, PATIENCE, REPO, World, held, postgres};
 use caisson::task::Boundary;
-use domain::{Suspension, Task, TaskId};
-use std::time::{Duration, Instant};
+use domain::{Suspension, Task};
+use std::time::Duration;
 
 async fn readyz(world: &World) -> (u16, String) {
     let answer = reqwest::get(format!("{}/readyz", world.ops())).await.expect("answered");
@@ -138,26 +139,13 @@ async fn make_unreadable(world: &World) {
     store.close().await;
 }
 
-/// Waits until something holds of task 2.
-async fn until_second(world: &World, what: &str, holds: impl Fn(&Task) -> bool) -> Task {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        let task = world.store().task(TaskId(2)).await.expect("read");
-        if holds(&task) {
-            return task;
-        }
-        assert!(Instant::now() < end, "waited for {what}; the task is {:?}", task.state);
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_task_that_cannot_be_read_reaches_nothing_and_keeps_no_other_from_its_hosts() {
     let world = World::networked(&held(), "").await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until("an action that runs", |task| task.running.is_some()).await;
     let issue = world.alice().open_issue(REPO, "Versions compare as text, again", "/fix").expect("issue");
-    until_second(&world, "an action that runs", |task| task.running.is_some()).await;
+    until(&world, 2, |task| task.running.is_some()).await;
     make_unreadable(&world).await;
     world.alice().comment(REPO, issue, "/allow semver.org repo").expect("said");
     world.until_said(issue, "every later one of this repository").await;
@@ -175,12 +163,12 @@ async fn a_task_that_cannot_be_read_keeps_no_other_from_being_put_away_or_from_f
     }
     world.until_state("awaiting-review").await;
     let waits = |task: &Task| task.state.name() == "awaiting-review";
-    let pull = until_second(&world, "its review", waits).await.pull.expect("a pull request");
+    let pull = until(&world, 2, waits).await.pull.expect("a pull request");
     world.kill();
     make_unreadable(&world).await;
     world.reconfigure(|text| text.replace("evict_after_s = 3600", "evict_after_s = 1")).await;
     let away = |task: &Task| task.suspension == Some(Suspension::Evicted);
-    until_second(&world, "its sandbox is put away", away).await;
+    until(&world, 2, away).await;
     world.forge.rename(REPO, "store").expect("renamed");
     world.until_said_in("lab/store", pull, "is `lab/store` now").await;
 }

@@ -1,5 +1,6 @@
 //! Approved work is merged on the forge by the bot where the operator lets it, and by nobody's word past the branch's rule.
 
+use crate::leases::until;
 use crate::orders;
 use crate::unread::refused;
 use crate::world::{FIX, PATIENCE, REPO, World};
@@ -247,11 +248,8 @@ async fn work_that_is_stopped_while_its_merge_is_tried_is_not_merged() {
     let (_, pull) = approved(&world).await;
     world.forge.look_for_conflicts(true);
     world.alice().comment(REPO, pull, "/merge").expect("said");
-    let (end, merge) = (std::time::Instant::now() + PATIENCE, format!("/pulls/{pull}/merge"));
-    while world.forge.requests(|path| path.ends_with(&merge)) == 0 {
-        assert!(std::time::Instant::now() < end, "the merge is not tried");
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    let merge = format!("/pulls/{pull}/merge");
+    until("the merge to be tried", async || world.forge.requests(|path| path.ends_with(&merge)) > 0).await;
     world.alice().comment(REPO, pull, "/stop").expect("said");
     world.until("an end", |task| task.end().is_some()).await;
     world.forge.look_for_conflicts(false);

@@ -1,6 +1,5 @@
 //! Files and processes of this machine in place of an engine's.
 
-use super::LocalBroker;
 use protocol::broker::{Problem, ProblemKind};
 use std::path::Path;
 use std::process::Stdio;
@@ -24,14 +23,6 @@ pub fn poor_path(dir: &Path) -> std::io::Result<String> {
         std::os::unix::fs::symlink("/bin/sh", bin.join("sh"))?;
     }
     Ok(bin.display().to_string())
-}
-
-impl LocalBroker {
-    /// Stops a container's runner without the engine, so that the container runs on and answers nothing.
-    #[allow(dead_code, reason = "for tests/trees.rs alone")]
-    pub fn hang(&self, name: &str) {
-        self.containers.lock().unwrap().get(name).expect("it is there").signal("-STOP");
-    }
 }
 
 /// Kills a process and its descendants: it first, as with a container's process 1, so that it cannot report the others' end.

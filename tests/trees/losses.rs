@@ -196,7 +196,7 @@ async fn one_that_breaks_the_protocol_is_removed_wherever_that_is_seen() {
 async fn one_that_runs_and_never_answers_a_greeting_is_removed_in_the_end() {
     let world = World::new().await;
     world.sandboxes.of_tasks.prepare(&world.spec(1)).await.expect("prepared");
-    world.broker.hang(CONTAINER);
+    world.broker.stall(CONTAINER, true);
     let mut settings = Settings::new(world.dir.path().join("state"), "local");
     settings.hello = Duration::from_millis(50);
     let next = Sandboxes::new(world.broker.clone(), Some(world.doors.clone()), world.repos.clone(), settings, 2);

@@ -104,7 +104,7 @@ impl Task {
                 State::Approved { commit: commit.clone(), verdict: verdict.clone() }
             }
             _ => {
-                (self.used, self.refusals) = (0, 0);
+                (self.used, self.refused) = (0, false);
                 (self.malformed, self.noted) = (0, false);
                 if !approved {
                     self.other_ways = 0;

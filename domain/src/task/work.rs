@@ -108,7 +108,7 @@ impl Task {
                 self.waiting.retain(|(i, _)| i != index);
                 (self.running, self.actions) = (Some(*number), *number);
                 self.lost = false;
-                (self.recalls, self.questions, self.refusals) = (0, 0, 0);
+                (self.recalls, self.questions, self.refused) = (0, 0, false);
                 self.used = self.used.saturating_add(1);
                 self.spent.actions += 1;
                 (self.malformed, self.noted) = (0, false);

@@ -60,7 +60,7 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
 
 /// Handles a refused tree: it goes back to the agent while it has actions left, and to a person if it is refused again without an action.
 fn refused(draft: &mut Draft, n: u32, why: Why, reasons: &[String]) {
-    let again = draft.task.refusals > 0;
+    let again = draft.task.refused;
     draft.emit(Event::TreeRefused { n, reasons: reasons.to_vec() });
     unrun::tree_not_taken(draft);
     let back = draft.task.state == State::Running;

@@ -56,9 +56,10 @@ fn depth(line: &str) -> usize {
 /// Which of the lines ends the block that this fence began, and whether the block is whole. In Markdown a fence with a language begins a
 /// block within it; where the fences do not add up, the first that may end it does, and the block is not whole.
 fn end(lines: &[&str], mark: &str, deep: usize, is_markdown: bool) -> (Option<usize>, bool) {
-    let as_long = move |line: &str| fence(line).is_some_and(|(end, _)| end.starts_with(mark));
-    let near = || lines.iter().enumerate().filter(move |(_, line)| depth(line) <= deep + 3 && as_long(line));
-    let fences = || near().filter_map(|(at, line)| Some((at, fence(line)?)));
+    let fences = || {
+        let near = lines.iter().enumerate().filter(move |(_, line)| depth(line) <= deep + 3);
+        near.filter_map(|(at, line)| Some((at, fence(line)?))).filter(move |(_, (end, _))| end.starts_with(mark))
+    };
     let first = fences().find(|(_, (_, info))| info.is_empty()).map(|(at, _)| at);
     if !is_markdown {
         return (first, first.is_some());

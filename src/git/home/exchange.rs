@@ -243,7 +243,14 @@ mod tests {
 
     fn change(status: char, path: &str) -> Change {
         let path = path.as_bytes().to_vec();
-        Change { old_mode: "100644".into(), new_mode: "100644".into(), id: String::new(), status, path }
+        Change {
+            old_mode: "100644".into(),
+            new_mode: "100644".into(),
+            old_id: String::new(),
+            id: String::new(),
+            status,
+            path,
+        }
     }
 
     fn world() -> (tempfile::TempDir, Exchange) {

@@ -67,7 +67,8 @@ const UNPACK_WORK: &str = "exec tar -x --no-same-owner -f -";
 const UNPACK_HOME: &str = r#"set -eu; cd "$HOME"; exec tar -x --no-same-owner -f -"#;
 
 /// The archives of a key, with the scripts that pack and unpack each.
-const PARTS: [(&str, &str, &str); 2] = [("work.tar", PACK_WORK, UNPACK_WORK), ("home.tar", PACK_HOME, UNPACK_HOME)];
+const PARTS: [(&str, &str, &str, &str); 2] =
+    [("work.tar", NO_PIPES, PACK_WORK, UNPACK_WORK), ("home.tar", "\n", PACK_HOME, UNPACK_HOME)];
 
 /// Runs setup commands and keeps their results.
 pub(in crate::sandbox) struct Setups {
@@ -128,7 +129,7 @@ impl Setups {
     /// Unpacks a result into a sandbox that has the repository already.
     pub async fn bring_setup(&self, session: &Session, key: Option<&str>) -> Result<()> {
         let Some(kept) = key.map(|key| self.dir().join(key)) else { return Ok(()) };
-        for (name, _, unpack) in PARTS {
+        for (name, _, _, unpack) in PARTS {
             let path = kept.join(name);
             let mut file = tokio::fs::File::open(&path).await.map_err(|e| io(&path, &e))?;
             let work = Work::new(["sh", "-c", unpack]).wall(COPY_MS).input(&mut file);
@@ -205,13 +206,11 @@ impl Setups {
         drop(std::fs::remove_dir_all(&beside));
         std::fs::create_dir_all(&beside).map_err(|e| io(&beside, &e))?;
         let most = self.core.settings.setup_bytes;
-        for (name, pack, _) in PARTS {
+        for (name, check, pack, _) in PARTS {
             let free = free_bytes(&beside).map_err(|e| io(&beside, &e))?;
             let left = free.saturating_sub(self.core.settings.disk_floor_bytes);
             let path = beside.join(name);
             let mut file = tokio::fs::File::create(&path).await.map_err(|e| io(&path, &e))?;
-            // Git runs for one of them alone.
-            let check = if pack == PACK_WORK { NO_PIPES } else { "\n" };
             let script = format!("set -eu{check}{pack}");
             let work = Work::new(["sh", "-c", &script]).wall(COPY_MS);
             let done = session.spool(work, &mut file, most.min(left)).await;

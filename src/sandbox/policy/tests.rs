@@ -1,7 +1,14 @@
 use super::*;
 
 fn change(path: &[u8], mode: &str) -> Change {
-    Change { old_mode: "000000".into(), new_mode: mode.into(), id: "0".repeat(40), status: 'A', path: path.to_vec() }
+    Change {
+        old_mode: "000000".into(),
+        new_mode: mode.into(),
+        old_id: "0".repeat(40),
+        id: "0".repeat(40),
+        status: 'A',
+        path: path.to_vec(),
+    }
 }
 
 fn facts(paths: &[&str]) -> Facts {

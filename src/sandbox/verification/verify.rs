@@ -127,10 +127,7 @@ pub fn shown_tail(tail: &str, exit_code: Option<i32>, most: usize) -> (String, b
         _ => ("", tail),
     };
     let (was_cut, output) = (output.len() + char::MAX.len_utf8() > TAIL, output.trim_end());
-    let mut start = output.len().saturating_sub(most);
-    while !output.is_char_boundary(start) {
-        start += 1;
-    }
+    let start = output.ceil_char_boundary(output.len().saturating_sub(most));
     let parts = [why, &output[start..]].into_iter().filter(|part| !part.is_empty());
     (parts.collect::<Vec<_>>().join("\n"), was_cut || start > 0)
 }

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use domain::{Commit, Dependency, DependencyScan};
 
 use self::lines::lines_of;
-use super::foreign::FOREIGN;
+use super::foreign::is_foreign;
 use crate::git::{GitError, ReadLimits, Repos, WhichFiles};
 use crate::text::cut;
 
@@ -131,9 +131,9 @@ pub async fn look_for_dependencies(
 
 /// Whether a file says what is depended on.
 fn is_meant(path: &str) -> bool {
-    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let name = name_of(path);
     let known = |format: &&Format| (format.is_manifest)(path) || format.locks.iter().any(|(lock, _)| *lock == name);
-    !folder.split('/').any(|part| FOREIGN.contains(&part)) && (NOT_READ.contains(&name) || FORMATS.iter().any(known))
+    !is_foreign(path) && (NOT_READ.contains(&name) || FORMATS.iter().any(known))
 }
 
 /// The versions of packages by their plain names.

@@ -25,7 +25,7 @@ impl Outbox {
     ) -> Result<(), StoreError> {
         if logged.insert(effect.id) {
             let (key, why) = (&effect.key, effect.source.to_string());
-            tracing::error!(task = task.0, effect = key, why, "a stored effect cannot be read: it is put aside");
+            tracing::error!(task = task.0, effect = key, why, "a stored effect cannot be read");
             metrics::counter!("caisson_outbox_failures_total").increment(1);
         }
         let is_text = queue == Queue::Talk;
@@ -37,11 +37,7 @@ impl Outbox {
         if is_text && !waits {
             return self.go_last(effect, now() + look_ms).await;
         }
-        tokio::select! {
-            () = tokio::time::sleep(LOOK) => {}
-            () = bell.notified() => {}
-            () = self.stopping.cancelled() => {}
-        }
+        self.wait(LOOK, bell).await;
         Ok(())
     }
 

@@ -48,16 +48,13 @@ static OTHER: LazyLock<Regex> = LazyLock::new(|| {
 /// For each line whether it begins inside a string over several lines.
 pub(in crate::engine::style) fn texts(lines: &[&str]) -> Vec<bool> {
     let is_rust = lines.iter().any(|line| RUST.is_match(line)) && !lines.iter().any(|line| OTHER.is_match(line));
-    let marks: &[Mark] = if is_rust { &MARKS_OF_RUST } else { &MARKS };
+    let mut marks = if is_rust { MARKS_OF_RUST.to_vec() } else { MARKS.to_vec() };
     let mut inside = vec![false; lines.len()];
-    // Marks that open what nothing closes, and so are no strings.
-    let mut endless: Vec<Mark> = Vec::new();
     let mut open: Option<(Mark, usize)> = None;
     let mut at = 0;
     while at < lines.len() {
         inside[at] = open.is_some();
-        let known: Vec<Mark> = marks.iter().copied().filter(|mark| !endless.contains(mark)).collect();
-        let now = left_open(lines[at], open.map(|(mark, _)| mark), &known, is_rust);
+        let now = left_open(lines[at], open.map(|(mark, _)| mark), &marks, is_rust);
         open = now.map(|(mark, is_new)| match open {
             Some((_, from)) if !is_new => (mark, from),
             _ => (mark, at),
@@ -65,7 +62,8 @@ pub(in crate::engine::style) fn texts(lines: &[&str]) -> Vec<bool> {
         at += 1;
         if let Some((mark, from)) = open.filter(|_| at == lines.len()) {
             inside[from + 1..].fill(false);
-            endless.push(mark);
+            // It opens what nothing closes, and so is no string.
+            marks.retain(|known| *known != mark);
             (open, at) = (None, from + 1);
         }
     }

@@ -22,26 +22,30 @@ static SHOWS: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The line at which the example begins; the number of lines if there is none. `defined`: names of the block and the file.
 pub(super) fn begin(given: &[&str], defined: &BTreeSet<&str>) -> usize {
-    let (mut begin, mut behind): (usize, Vec<&str>) = (given.len(), Vec::new());
+    let (mut begin, mut behind): (usize, BTreeSet<&str>) = (given.len(), BTreeSet::new());
     for (at, line) in given.iter().enumerate().rev() {
         let is_comment = line.starts_with("//") || (line.starts_with('#') && !line.starts_with("#["));
         if line.trim().is_empty() || is_comment {
             continue;
         }
         if let Some(found) = CALLED.captures(line) {
-            if !defined.contains(&found[2]) || !behind.iter().any(|later| says(later, &found[1])) {
+            if !defined.contains(&found[2]) || !behind.contains(&found[1]) {
                 break;
             }
             begin = at;
         } else if !SHOWS.is_match(line) {
             break;
         }
-        behind.push(*line);
+        behind.extend(words(line));
     }
     begin
 }
 
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| !c.is_alphanumeric() && c != '_')
+}
+
 /// Whether this name is a word of the line.
 pub(super) fn says(line: &str, name: &str) -> bool {
-    line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
+    words(line).any(|word| word == name)
 }
