@@ -2,8 +2,9 @@
 //! asks about it, `/pause` and `/stop` are what they are everywhere, `/deny` is carried out and `/status`, `/cost` and `/help` are answered beside;
 //! any other is left, and its author is told where to write it.
 
-use crate::command::{Command, Parsed, without_names};
+use crate::command::{self, Command, Parsed, without_names};
 use crate::forge::ReviewComment;
+use crate::redact;
 use domain::{Item, Verb};
 
 /// Several questions of one review are asked together up to so many characters.
@@ -22,7 +23,7 @@ fn denies(verb: &Verb) -> bool {
 }
 
 fn parsed(note: &ReviewComment) -> Parsed {
-    super::words::parsed(&note.body, &note.author.login)
+    command::parse(&redact::in_words(&note.body), &note.author.login)
 }
 
 /// The strongest command that an inline comment gives, of those that the bot knows.
