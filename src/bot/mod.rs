@@ -43,7 +43,7 @@ use crate::store::{Store, TaskRow};
 use crate::supervise::Works;
 pub use crate::task::Patience;
 use crate::task::{Cut, Leases, Machine, Outbox};
-use crate::thread::Threads;
+use crate::thread::{self, IssueImports, Threads};
 use crate::upstream::Upstreams;
 use anyhow::{Context, Result};
 use axum::serve::Listener;
@@ -159,7 +159,7 @@ impl Bot {
         if let Err(trouble) = effects.egress.reach_all().await {
             tracing::warn!(?trouble, "the rules of a sandbox that stands could not be made anew");
         }
-        let reader = reader(&parts, &machine, &threads, &effects);
+        let reader = reader(&parts, &machine, &addresses, &effects);
         let (barrier, works) = (parts.barrier.clone(), parts.works.clone());
         let outbox =
             Outbox::new(machine.clone(), effects.clone(), barrier, works.clone(), parts.cut.clone(), stopping.clone());
@@ -245,9 +245,15 @@ fn follow(
     (wishes, works.stay("the store's repositories", stopping.clone(), run))
 }
 
-fn reader(parts: &Parts, machine: &Arc<Machine>, threads: &Arc<Threads>, effects: &EffectRunner) -> Arc<Reader> {
-    let (config, forge) = (parts.config.clone(), parts.forge.clone());
-    Arc::new(Reader::new(config, machine.clone(), forge, threads.clone(), effects.egress.clone(), parts.me.id))
+fn reader(
+    parts: &Parts,
+    machine: &Arc<Machine>,
+    addresses: &Arc<RepositoryAddresses>,
+    effects: &EffectRunner,
+) -> Arc<Reader> {
+    let (config, machine, addresses) = (parts.config.clone(), machine.clone(), addresses.clone());
+    let (threads, egress) = (effects.threads.clone(), effects.egress.clone());
+    Arc::new(Reader::new(config, machine, addresses, threads, egress, parts.me.id))
 }
 
 fn clients(config: &Process) -> Arc<ClientLimits> {
@@ -326,7 +332,7 @@ fn test_runs(
     stopping: &CancellationToken,
 ) -> JoinHandle<()> {
     let (machine, barrier, limits) = (machine.clone(), parts.barrier.clone(), parts.config.tests);
-    let (runs, bell, end) = (effects.test_runs.clone(), effects.threads.test_bell(), stopping.clone());
+    let (runs, bell, end) = (effects.test_runs.clone(), effects.threads.apart.tests.bell.clone(), stopping.clone());
     let line = move || {
         let (machine, barrier, runs) = (machine.clone(), barrier.clone(), runs.clone());
         TestLine { machine, runs, barrier, limits, bell: bell.clone(), stopping: end.clone() }.run()
@@ -386,15 +392,18 @@ fn in_step(
     (upstreams, entries, threads): (Arc<Upstreams>, &mpsc::Sender<EntryWish>, &Arc<Threads>),
     stopping: &CancellationToken,
 ) -> JoinHandle<()> {
-    let (entries, mark_key, threads) = (entries.clone(), parts.mark_key.clone(), threads.clone());
+    let (entries, mark_key) = (entries.clone(), parts.mark_key.clone());
     let (machine, config, addresses) = (machine.clone(), parts.config.clone(), addresses.clone());
     let end = stopping.clone();
     let issues = Arc::new(RewrittenIssues::new(parts.forge.clone(), parts.me.clone(), parts.mark_key.clone()));
+    let (settings, store, at) = (config.clone(), parts.store.clone(), addresses.clone());
+    let imports = IssueImports::new(settings, store, at, upstreams.clone(), mark_key.clone(), threads);
+    let imports = Arc::new(imports);
     let run = move || {
         let (machine, config, upstreams) = (machine.clone(), config.clone(), upstreams.clone());
         let (addresses, issues, stopping) = (addresses.clone(), issues.clone(), end.clone());
-        let (entries, mark_key, threads) = (entries.clone(), mark_key.clone(), threads.clone());
-        InStep { machine, config, addresses, upstreams, issues, threads, entries, mark_key, stopping }.run()
+        let (entries, mark_key, imports) = (entries.clone(), mark_key.clone(), imports.clone());
+        InStep { machine, config, addresses, upstreams, issues, imports, entries, mark_key, stopping }.run()
     };
     parts.works.stay("keeping repositories in step", stopping.clone(), run)
 }
@@ -405,10 +414,18 @@ fn threads(
     clock: Arc<Clock>,
     upstreams: Option<Arc<Upstreams>>,
 ) -> Arc<Threads> {
-    let (config, store, me, sync) = (parts.config.clone(), parts.store.clone(), parts.me.clone(), parts.sync.as_ref());
-    let mark_key = parts.mark_key.clone();
-    let threads = Threads::new(config, store, addresses, clock, me, sync, mark_key).with_upstreams(upstreams);
-    Arc::new(threads.with_own_commands(parts.repos.clone(), parts.auth.clone()))
+    Arc::new(Threads::new(&thread::Dependencies {
+        config: parts.config.clone(),
+        store: parts.store.clone(),
+        addresses,
+        clock,
+        me: parts.me.clone(),
+        sync: parts.sync.as_ref(),
+        mark_key: parts.mark_key.clone(),
+        upstreams,
+        repos: parts.repos.clone(),
+        auth: parts.auth.clone(),
+    }))
 }
 
 fn effects(parts: &Parts, addresses: Arc<RepositoryAddresses>, threads: Arc<Threads>) -> EffectRunner {

@@ -13,7 +13,7 @@ use crate::secret::SealingKey;
 use crate::server::EntryWish;
 use crate::supervise::caught;
 use crate::task::Machine;
-use crate::thread::Threads;
+use crate::thread::IssueImports;
 use crate::upstream::{SourceNow, Synced, Upstreams};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -37,7 +37,7 @@ pub struct InStep {
     pub upstreams: Arc<Upstreams>,
     pub issues: Arc<RewrittenIssues>,
     /// Opens the upstream's issues here.
-    pub threads: Arc<Threads>,
+    pub imports: Arc<IssueImports>,
     /// Has entries of the store written.
     pub entries: mpsc::Sender<EntryWish>,
     /// Key of the installation, with which entries are sealed.
@@ -104,7 +104,7 @@ impl InStep {
             {
                 tracing::warn!(repository = entry.key, error, "where its upstream is now is not in its entry yet");
             }
-            let brought = self.threads.bring_upstream_issues(&entry).await;
+            let brought = self.imports.bring_upstream_issues(&entry).await;
             Ok((synced, brought.err().map(|trouble| trouble.to_string())))
         };
         let done = caught("keeping in step", Box::pin(work)).await;

@@ -93,7 +93,7 @@ impl Talk {
             // The repository has another address: the next try finds it there.
             Err(trouble @ Trouble::Moved { .. }) => return Err(trouble),
             // Of a forge that is away the review could not be posted either.
-            Err(trouble) if row.tries >= MOST && self.threads.forge_answers().await => {
+            Err(trouble) if row.tries >= MOST && self.threads.accounts.forge_answers().await => {
                 // The answer to the upload may have been lost.
                 let at = self.repositories.of(task)?.at;
                 match hangs(&*self.forge, &at, On::Thread(pull), &name).await {

@@ -130,10 +130,12 @@ impl Publisher {
         }
         let mut rights = HashMap::new();
         for Person { account, wants } in people {
-            let right = self.threads.right(&entry, account, &mut rights).await?;
+            let right = self.threads.accounts.right(&entry, account, &mut rights).await?;
             let person = Account { id: account.id, login: account.login.clone() };
             let asks = (&Verb::Merge { bar: None }, &person, right);
-            if right < Access::Write || *wants && self.threads.barred(&entry, asks, Some(task)).await?.is_some() {
+            if right < Access::Write
+                || *wants && self.threads.groups.barred(&entry, asks, Some(task)).await?.is_some()
+            {
                 return Ok(Some(MergeBar::NoRight { login: account.login.clone() }));
             }
         }
@@ -171,14 +173,14 @@ impl Publisher {
     ) -> Result<bool, Trouble> {
         let reviews = self.forge.reviews(&repository.at, pull.number).await?;
         let mut verdicts = BTreeMap::new();
-        for review in reviews.into_iter().filter(|review| self.threads.counts(&review.author)) {
+        for review in reviews.into_iter().filter(|review| self.threads.accounts.counts(&review.author)) {
             if matches!(review.state, ReviewState::Approved | ReviewState::RequestChanges) {
                 verdicts.insert(review.author.id, review);
             }
         }
         let mut approved = false;
         for review in verdicts.into_values().filter(|review| review.commit == pull.head_sha) {
-            let writes = self.threads.right(entry, &review.author, rights).await? >= Access::Write;
+            let writes = self.threads.accounts.right(entry, &review.author, rights).await? >= Access::Write;
             match review.state {
                 ReviewState::RequestChanges if writes => return Ok(false),
                 _ => approved |= writes,

@@ -135,11 +135,11 @@ impl EffectRunner {
             Effect::Label { name, .. } => talk.label(task, name).await,
             Effect::CommitStatus { n, commit, state } => talk.commit_status(task, *n, commit, state).await,
             Effect::Recheck { n, sources } => {
-                self.threads.recheck(task, *n, sources, feed).await?;
+                self.threads.follower.recheck(task, *n, sources, feed).await?;
                 Ok(Input::Settled)
             }
             Effect::Advance { n, source } => {
-                let decision = self.threads.advance(task, source, feed).await?.map(Box::new);
+                let decision = self.threads.follower.advance(task, source, feed).await?.map(Box::new);
                 Ok(Input::AdvanceRead { n: *n, decision })
             }
         }

@@ -39,7 +39,7 @@ impl Talk {
                 self.replies.text(task, row, (*number, login, question), feed).await?
             }
             // Who asked may read the code: the task machine answers nobody else.
-            Notice::Help => self.threads.help_at_work(&*self.repositories.configured(task)?, Access::Read).await,
+            Notice::Help => self.threads.own.help_at_work(&*self.repositories.configured(task)?, Access::Read).await,
             other => message::notice(other, &about),
         };
         let asked = match &row.effect {
@@ -60,7 +60,7 @@ impl Talk {
         let repository = self.repositories.of(task)?;
         let post = |number| self.post(task, row, &repository, number);
         match self.posts.comment(&post(number), &text).await {
-            Err(Trouble::Doubtful { denial: Denial::Missing, .. }) if self.threads.forge_answers().await => {
+            Err(Trouble::Doubtful { denial: Denial::Missing, .. }) if self.threads.accounts.forge_answers().await => {
                 let other = if task.pull == Some(number) { Some(request.issue) } else { task.pull };
                 self.posts.comment(&post(other.unwrap_or(number)), &text).await?;
             }

@@ -51,7 +51,7 @@ impl Talk {
         feed: &dyn Feed,
     ) -> Result<(), Trouble> {
         let end = tokio::time::Instant::now() + PATIENCE;
-        let remarks = self.threads.withdrawn(&repository.at, task, end).await;
+        let remarks = self.threads.reader.withdrawn(&repository.at, task, end).await;
         if !remarks.is_empty() {
             let key = withdrawn_key(task.id, &remarks);
             feed.feed(task.id, &key, Input::RemarksWithdrawn { remarks }).await?;

@@ -24,12 +24,12 @@ impl Reader {
         if task.pull != Some(issue.number) || task.end() != Some(&End::Delivered) || !task.is_finished() {
             return Ok(());
         }
-        self.threads.approvals_after(entry, &task, self.machine.as_ref()).await
+        self.threads.follower.approvals_after(entry, &task, self.machine.as_ref()).await
     }
 
     /// Whether a person's review, or an `/approve`, was not taken up yet.
     async fn may_approve(&self, texts: &[Text]) -> Result<bool, Trouble> {
-        for text in texts.iter().filter(|text| self.threads.counts(&text.author)) {
+        for text in texts.iter().filter(|text| self.threads.accounts.counts(&text.author)) {
             let may = matches!(text.source, Source::Review(_)) || matches!(text.verb, Verb::Approve { .. });
             if may && !self.store.knows_input(&decision_key(&text.source)).await? {
                 return Ok(true);

@@ -16,19 +16,19 @@ impl Reader {
     pub(super) async fn apart(&self, entry: &Repository, number: u64, text: &Text, key: &str) -> Result<(), Trouble> {
         let login = &text.author.login;
         if text.edited {
-            return self.threads.answer_once(entry, number, key, &message::edited(login)).await;
+            return self.threads.answers.answer_once(entry, number, key, &message::edited(login)).await;
         }
-        let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
+        let right = self.threads.accounts.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write {
             let refused = message::refused(login, text.verb.command().unwrap_or_default());
-            return self.threads.refuse_once(entry, number, key, text.asks_for(&text.verb), &refused).await;
+            return self.threads.answers.refuse_once(entry, number, key, text.asks_for(&text.verb), &refused).await;
         }
         if self.barred(entry, number, key, text, (&text.verb, right)).await? {
             return Ok(());
         }
         let author = account(&text.author);
         let said = (&author, text.body.as_str(), &text.verb);
-        self.threads.answer_beside(entry, number, key, (said, &text.names), right).await?;
-        self.threads.carry_out(entry, number, key, (&account(&text.author), &text.verb), &text.source).await
+        self.threads.further.answer_beside(entry, number, key, (said, &text.names), right).await?;
+        self.threads.apart.carry_out(entry, number, key, (&account(&text.author), &text.verb), &text.source).await
     }
 }

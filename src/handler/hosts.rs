@@ -32,20 +32,21 @@ impl Reader {
         let apart = text.verb.is_apart();
         if text.edited {
             if !apart {
-                self.threads.answer_once(entry, number, key, &message::edited(login)).await?;
+                self.threads.answers.answer_once(entry, number, key, &message::edited(login)).await?;
             }
             return Ok(true);
         }
-        let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
+        let right = self.threads.accounts.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write {
             let verb = if matches!(first, Verb::Allow { .. }) { "allow" } else { "deny" };
-            self.threads.refuse_once(entry, number, key, text.asks(verb), &message::refused(login, verb)).await?;
+            let refused = message::refused(login, verb);
+            self.threads.answers.refuse_once(entry, number, key, text.asks(verb), &refused).await?;
             return Ok(true);
         }
         let about = (text, key, right);
         let JudgedHosts { given, refused } = self.judged_hosts(entry, number, about, verbs.clone(), None).await?;
         if given.is_empty() {
-            self.threads.refuse_once(entry, number, key, text.asks_for(first), &refused.join("\n\n")).await?;
+            self.threads.answers.refuse_once(entry, number, key, text.asks_for(first), &refused.join("\n\n")).await?;
             return Ok(true);
         }
         // Before what is answered, which the forge may not take.
@@ -54,9 +55,9 @@ impl Reader {
         if !apart {
             let author = words::account(&text.author);
             let said = (&author, text.body.as_str(), given.first().unwrap_or(first));
-            self.threads.answer_beside(entry, number, key, (said, &text.names), right).await?;
+            self.threads.further.answer_beside(entry, number, key, (said, &text.names), right).await?;
         }
-        self.threads.answer_once(entry, number, key, &answer).await?;
+        self.threads.answers.answer_once(entry, number, key, &answer).await?;
         Ok(true)
     }
 
@@ -71,12 +72,13 @@ impl Reader {
     ) -> Result<JudgedHosts, Trouble> {
         let (author, mut judged) = (words::account(&text.author), JudgedHosts::default());
         for verb in hosts {
-            match self.threads.admits(entry, (&verb, &author, right), task).await? {
+            match self.threads.groups.admits(entry, (&verb, &author, right), task).await? {
                 Ok(_) => judged.given.push(verb),
                 Err(whom) => {
                     let refused = message::not_among(&author.login, verb.command().unwrap_or_default(), &whom);
                     if !judged.refused.contains(&refused) {
-                        self.threads.note_refused(entry, number, key, text.asks_for(&verb), &refused).await?;
+                        let asking = text.asks_for(&verb);
+                        self.threads.answers.audit.note_refused(entry, number, key, asking, &refused).await?;
                         judged.refused.push(refused);
                     }
                 }
@@ -121,7 +123,7 @@ impl Reader {
         if on_a_line || text.edited || verbs.is_empty() {
             return Ok(None);
         }
-        let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
+        let right = self.threads.accounts.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write {
             return Ok(None);
         }
@@ -143,7 +145,7 @@ impl Reader {
         key: &str,
     ) -> Result<(), Trouble> {
         match &text.denied {
-            Some(answer) => self.threads.answer_once(entry, number, &hosts_key(key), answer).await,
+            Some(answer) => self.threads.answers.answer_once(entry, number, &hosts_key(key), answer).await,
             None => Ok(()),
         }
     }

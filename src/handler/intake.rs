@@ -287,7 +287,7 @@ impl Intake {
     async fn look_around(&self, entry: &Repository, clock: i64, busy: bool) -> Result<Changed, Trouble> {
         let poll = Duration::from_secs(self.reader.config.forge.poll_s);
         let within = poll * LOOKED_UP_EVERY;
-        let (store, recent) = (&self.reader.store, self.reader.threads.recent_place(entry, within));
+        let (store, recent) = (&self.reader.store, self.reader.addresses.recent(entry, within));
         // Readings look it up as well, which says nothing of the time between two rounds.
         let mark = store.watermark(&looked_up(&entry.key)).await?;
         let fresh = mark.is_some_and(|mark| (mark..mark + within.as_millis() as i64).contains(&clock));

@@ -81,7 +81,7 @@ impl Reader {
         }
         let Some(trouble) = self.look_up_own(entry, text).await? else { return Ok(true) };
         // On a pull request none of them begins, nor by somebody without the right, so no other text waits for one.
-        let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await;
+        let right = self.threads.accounts.right(entry, &text.author, &mut HashMap::new()).await;
         match issue.is_pull || right.is_ok_and(|right| right < Access::Write) {
             true => so_far.fails(trouble),
             false => {
@@ -94,10 +94,10 @@ impl Reader {
 
     async fn looked_up(&self, entry: &Repository, text: &mut Text) -> Result<(), Trouble> {
         let Some(name) = words::own_name(&text.body) else { return Ok(()) };
-        if self.threads.right(entry, &text.author, &mut HashMap::new()).await? < Access::Read {
+        if self.threads.accounts.right(entry, &text.author, &mut HashMap::new()).await? < Access::Read {
             return Ok(());
         }
-        let Some(at_tip) = self.threads.own_commands(entry).await? else { return Ok(()) };
+        let Some(at_tip) = self.threads.own.own_commands(entry).await? else { return Ok(()) };
         text.names = at_tip.commands.names();
         let Some(command) = words::strongest_with(&text.body, &text.author.login, &text.names) else { return Ok(()) };
         if command.name == name && command.verb.begins().is_some() {
@@ -118,23 +118,23 @@ impl Reader {
         let (Some(file), Some((kind, _, given))) = (called.file(), text.verb.begins()) else { return Ok(false) };
         let (login, number) = (text.author.login.as_str(), issue.number);
         if text.edited {
-            self.threads.answer_once(entry, number, key, &message::edited(login)).await?;
+            self.threads.answers.answer_once(entry, number, key, &message::edited(login)).await?;
             return Ok(false);
         }
-        let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
+        let right = self.threads.accounts.right(entry, &text.author, &mut HashMap::new()).await?;
         let listed = match self.own_admission(entry, text, file, right).await? {
             Ok(listed) => listed,
             Err(refusal) => {
                 tracing::info!(repository = entry.key, number, source = %text.source, login, command = file.name, "begins nothing: may not");
                 self.answer_denied(entry, number, text, key).await?;
-                self.threads.refuse_once(entry, number, key, text.asks(&file.name), &refusal).await?;
+                self.threads.answers.refuse_once(entry, number, key, text.asks(&file.name), &refusal).await?;
                 return Ok(false);
             }
         };
         let begins = match self.own_terms(entry, text, file, right) {
             Ok(begins) => begins,
             Err(answer) => {
-                self.threads.answer_once(entry, number, key, &text.with_denied(answer)).await?;
+                self.threads.answers.answer_once(entry, number, key, &text.with_denied(answer)).await?;
                 return Ok(false);
             }
         };
@@ -144,9 +144,9 @@ impl Reader {
         }
         let asking = text.evidence(number, right);
         let said = (&asking.poster, text.body.as_str(), &text.verb);
-        self.threads.answer_beside(entry, number, key, (said, &text.names), right).await?;
+        self.threads.further.answer_beside(entry, number, key, (said, &text.names), right).await?;
         // As with a command of the bot: nothing reads the text again for them.
-        let mut more = self.threads.hosts(entry, &text.body, (&asking, None)).await?;
+        let mut more = self.threads.hosts.hosts(entry, &text.body, (&asking, None)).await?;
         let own = self.own_record(entry, (called, file), given, &allowed(&more)).await?;
         let request = self.request(entry, issue, (text, right), kind, begins.terms).await?;
         let request = Request {
@@ -176,11 +176,11 @@ impl Reader {
             return Ok(Err(message::refused(login, &file.name)));
         }
         let author = words::account(&text.author);
-        let mut listed = match self.threads.admits(entry, (&text.verb, &author, right), None).await? {
+        let mut listed = match self.threads.groups.admits(entry, (&text.verb, &author, right), None).await? {
             Ok(listed) => listed,
             Err(whom) => return Ok(Err(message::own_barred(login, &file.name, file.kind, &whom))),
         };
-        let by_file = self.threads.admits_by_file(entry, &file.who, (&author, right)).await?;
+        let by_file = self.threads.groups.admits_by_file(entry, &file.who, (&author, right)).await?;
         Ok(by_file.map_err(|whom| message::own_not_among(login, &file.name, &whom)).map(|words| {
             listed.extend(words);
             listed
@@ -211,7 +211,7 @@ impl Reader {
         allowed: &[String],
     ) -> Result<OwnCommand, Trouble> {
         let MissingHosts { lacks, closed } =
-            self.threads.lacking(entry, &called.at_tip, (&file.wish(), allowed)).await?;
+            self.threads.own.lacking(entry, &called.at_tip, (&file.wish(), allowed)).await?;
         Ok(OwnCommand {
             name: file.name.clone(),
             commit: called.at_tip.commit.clone(),
@@ -236,11 +236,11 @@ impl Reader {
     ) -> Result<Option<Box<OwnCommand>>, Trouble> {
         let Some(mut own) = own else { return Ok(None) };
         if !own.network.is_empty()
-            && let Some(at_tip) = self.threads.own_commands(entry).await?
+            && let Some(at_tip) = self.threads.own.own_commands(entry).await?
         {
             let wanted = Network::of(kind, &own);
             let MissingHosts { lacks, closed } =
-                self.threads.lacking(entry, &at_tip, (&wanted, &allowed(more))).await?;
+                self.threads.own.lacking(entry, &at_tip, (&wanted, &allowed(more))).await?;
             (own.lacks, own.closed) = (lacks, closed);
         }
         Ok(Some(own))

@@ -5,7 +5,7 @@ use crate::clock::now;
 use crate::config::Process;
 use crate::config::process::Repository;
 use crate::effect::Egress;
-use crate::forge::{Forge, IssueLocks, Refusals, RepoRef};
+use crate::forge::{Forge, IssueLocks, Refusals, RepoRef, RepositoryAddresses};
 use crate::store::Store;
 use crate::task::Machine;
 use crate::thread::Threads;
@@ -18,6 +18,7 @@ pub struct Reader {
     pub(super) config: Arc<Process>,
     pub(super) store: Store,
     pub(super) forge: Arc<dyn Forge>,
+    pub(super) addresses: Arc<RepositoryAddresses>,
     pub(super) machine: Arc<Machine>,
     pub(super) egress: Arc<Egress>,
     /// Id of the bot's own account.
@@ -32,21 +33,22 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// `threads` and `egress` are those of the effects; `me` is the bot's own account.
+    /// `addresses`, `threads` and `egress` are those of the effects; `me` is the bot's own account.
     pub fn new(
         config: Arc<Process>,
         machine: Arc<Machine>,
-        forge: Arc<dyn Forge>,
+        addresses: Arc<RepositoryAddresses>,
         threads: Arc<Threads>,
         egress: Arc<Egress>,
         me: i64,
     ) -> Self {
-        let store = machine.store().clone();
+        let (store, forge) = (machine.store().clone(), addresses.forge().clone());
         let poll_s = config.forge.poll_s;
         Self {
             config,
             store,
             forge,
+            addresses,
             machine,
             egress,
             me,
@@ -60,7 +62,7 @@ impl Reader {
 
     /// Asks the forge where the repository is now, and tells its live tasks of a new name.
     pub(super) async fn find(&self, entry: &Repository) -> Result<RepoRef, Trouble> {
-        self.threads.find(entry, self.machine.as_ref()).await
+        self.threads.moves.find(entry, self.machine.as_ref()).await
     }
 
     /// Reads an issue or pull request, one reading of a number at a time. `begins` is called when it begins: what was said before is seen.
@@ -96,7 +98,7 @@ impl Reader {
             let id = TaskId(row.id);
             // An earlier attempt whose result was lost may have created the task or moved it on.
             self.machine.nudge(id);
-            match self.threads.follow(entry, id, self.machine.as_ref()).await {
+            match self.threads.follower.follow(entry, id, self.machine.as_ref()).await {
                 Ok(thread) if thread.hidden.is_empty() => {}
                 Ok(thread) => return Err(self.hidden(entry, number, id, &thread.hidden).await),
                 Err(trouble) => return self.refused(entry, number, Some(id), trouble).await,
@@ -115,7 +117,7 @@ impl Reader {
 
     /// Has a push tested where somebody asked for that, after what is said there.
     async fn test_push(&self, entry: &Repository, number: u64) -> Result<bool, Trouble> {
-        match self.threads.test_push(entry, number, self.machine.as_ref()).await {
+        match self.threads.apart.tests.test_push(entry, number, self.machine.as_ref()).await {
             Err(trouble) => self.refused(entry, number, None, trouble).await.map(|()| false),
             Ok(waits) => Ok(waits),
         }

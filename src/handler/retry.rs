@@ -29,17 +29,18 @@ impl Reader {
     ) -> Result<bool, Trouble> {
         let login = &text.author.login;
         if text.edited {
-            self.threads.answer_once(entry, number, key, &message::edited(login)).await?;
+            self.threads.answers.answer_once(entry, number, key, &message::edited(login)).await?;
             return Ok(false);
         }
-        let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
+        let right = self.threads.accounts.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write {
-            self.threads.refuse_once(entry, number, key, text.asks("retry"), &message::refused(login, "retry")).await?;
+            let refused = message::refused(login, "retry");
+            self.threads.answers.refuse_once(entry, number, key, text.asks("retry"), &refused).await?;
             return Ok(false);
         }
         let Some(row) = self.store.newest_task_of(&entry.key, number).await? else {
             let (_, hosts) = self.hosts_of_retry(entry, number, (text, right), key, None).await?;
-            self.threads.answer_once(entry, number, key, &joined([message::no_task(login), hosts])).await?;
+            self.threads.answers.answer_once(entry, number, key, &joined([message::no_task(login), hosts])).await?;
             return Ok(false);
         };
         let before = self.machine.look(TaskId(row.id)).await?;
@@ -47,8 +48,8 @@ impl Reader {
         let (begun, not_begun) = self.hosts_of_retry(entry, number, (text, right), key, Some(&before)).await?;
         // Before the refusal, which uses the text up.
         let who = words::account(&text.author);
-        if !not_begun.is_empty() && self.threads.admits(entry, (&text.verb, &who, right), Some(&before)).await?.is_err()
-        {
+        let given = (&text.verb, &who, right);
+        if !not_begun.is_empty() && self.threads.groups.admits(entry, given, Some(&before)).await?.is_err() {
             self.answer_hosts(entry, number, key, &not_begun).await?;
         }
         let admitted = self.admitted(entry, (number, key), text, (&text.verb, right), Some(&before)).await?;
@@ -57,7 +58,7 @@ impl Reader {
             match self.may_begin_again(entry, (text, from), right, (&before, &log, first.issue)).await? {
                 Ok(it) => it,
                 Err(answer) => {
-                    self.threads.answer_once(entry, number, key, &joined([answer, not_begun])).await?;
+                    self.threads.answers.answer_once(entry, number, key, &joined([answer, not_begun])).await?;
                     return Ok(false);
                 }
             };
@@ -71,7 +72,7 @@ impl Reader {
         if answer.is_empty() {
             return Ok(());
         }
-        self.threads.answer_once(entry, number, &hosts_key(key), answer).await
+        self.threads.answers.answer_once(entry, number, &hosts_key(key), answer).await
     }
 
     /// What the attempt after `before` begins with; an error within is why none begins, as it is answered.
@@ -87,15 +88,16 @@ impl Reader {
         if let Some(live) = self.store.live_task_of(&entry.key, issue).await? {
             return Ok(Err(message::at_work(login, live.id)));
         }
-        if !self.forge.issue(&self.threads.place(entry)?, issue).await?.open {
+        if !self.forge.issue(&self.addresses.at(entry)?, issue).await?.open {
             return Ok(Err(message::starts_elsewhere(login, false)));
         }
-        let agreed = match self.threads.attempt(entry, before, (&words::account(&text.author), right)).await? {
+        let agreed = match self.threads.retries.attempt(entry, before, (&words::account(&text.author), right)).await? {
             Ok(agreed) => agreed,
             Err(answer) => return Ok(Err(answer)),
         };
         let Some(n) = from else { return Ok(Ok((agreed, None))) };
-        Ok(self.threads.start(entry, (before, log), n, login).await?.map(|start| (agreed, Some(Box::new(start)))))
+        let start = self.threads.retries.start(entry, (before, log), n, login).await?;
+        Ok(start.map(|start| (agreed, Some(Box::new(start)))))
     }
 
     /// Begins the attempt after `before`, whose log and request come with it.
@@ -109,7 +111,7 @@ impl Reader {
     ) -> Result<bool, Trouble> {
         let (listed, right) = (asking.listed.clone(), asking.right);
         let asking = Decision { listed: Vec::new(), ..asking };
-        let hosts = self.threads.hosts(entry, &text.body, (&asking, Some(before))).await?;
+        let hosts = self.threads.hosts.hosts(entry, &text.body, (&asking, Some(before))).await?;
         let mut more = allowed_at_last(hosts, log);
         let request = Request {
             kind: before.kind,

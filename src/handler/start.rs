@@ -12,7 +12,7 @@ use crate::message;
 use crate::redact;
 use crate::thread::terms::{Agreed, agree, asked_beside, unused_on_a_pull};
 use crate::thread::words;
-use crate::thread::{SLACK_MS, decision_key, first, hosts_key};
+use crate::thread::{SLACK_MS, decision_key, first, hosts_key, pull_here};
 use crate::trouble::Trouble;
 use domain::{
     ACTIONS_PER_CHECKPOINT, Access, Commit, Decision, FilePosition, Grant, Input, PullHead, Request, Source, Task,
@@ -50,7 +50,7 @@ const SLUG: usize = 40;
 impl Reader {
     /// Reads an issue or pull request without a live task: an open issue may start one; hosts may be taken back in every thread.
     pub(super) async fn look_without_task(&self, entry: &Repository, number: u64) -> Result<(), Trouble> {
-        let at = self.threads.place(entry)?;
+        let at = self.addresses.at(entry)?;
         // Before the issue, so that what was written after it was closed does not meet it as open.
         let comments = self.forge.comments(&at, number).await?;
         let issue = self.forge.issue(&at, number).await?;
@@ -60,7 +60,7 @@ impl Reader {
         let (mut texts, unread) = self.texts(entry, &at, &issue, comments).await?;
         texts.iter_mut().filter(|text| text.created_at < own_since).for_each(Text::read_as_before);
         self.add_triggers(entry, &at, &issue, &mut texts).await?;
-        self.threads.was_at(entry, &at, self.machine.as_ref()).await?;
+        self.threads.moves.was_at(entry, &at, self.machine.as_ref()).await?;
         let mut so_far = SoFar::default();
         match self.approved_again(entry, &issue, &texts).await {
             Ok(()) => {}
@@ -70,7 +70,7 @@ impl Reader {
         }
         let from = (own_since, answers_since, unread.as_ref().map(|unread| unread.from));
         for text in texts {
-            if text.is_plain() || text.created_at < since || !self.threads.counts(&text.author) {
+            if text.is_plain() || text.created_at < since || !self.threads.accounts.counts(&text.author) {
                 continue;
             }
             match self.meet(entry, &issue, text, from, &mut so_far).await {
@@ -96,7 +96,7 @@ impl Reader {
         so_far: &mut SoFar,
     ) -> Result<bool, Trouble> {
         let (number, key) = (issue.number, decision_key(&text.source));
-        if self.threads.is_taken_up(entry, number, &key, text.author.id).await? {
+        if self.threads.answers.is_taken_up(entry, number, &key, text.author.id).await? {
             return Ok(false);
         }
         // Later texts wait too, so that the oldest comes first.
@@ -183,7 +183,7 @@ impl Reader {
         if !is_pull {
             return Ok(None);
         }
-        let pull = self.threads.pull_here(&self.threads.place(entry)?, number).await?;
+        let pull = pull_here(&*self.forge, &self.addresses.at(entry)?, number).await?;
         // One that was closed since it was read is read again, and answered so.
         let open = pull.filter(|pull| pull.open);
         let head = open.and_then(|pull| Some((Commit::parse(&pull.head_sha).ok()?, pull.base_ref)));
@@ -202,28 +202,28 @@ impl Reader {
 
     async fn waits(&self, entry: &Repository, issue: &Issue, text: &Text) -> Result<bool, Trouble> {
         match &text.change {
-            Some(change) => self.threads.change_on_its_way(entry, issue, change).await,
-            None => self.threads.on_its_way(entry, &text.source, text.created_at).await,
+            Some(change) => self.threads.edits.change_on_its_way(entry, issue, change).await,
+            None => self.threads.edits.on_its_way(entry, &text.source, text.created_at).await,
         }
     }
 
     /// Whether somebody changed the text since it was written; of what has no text, the issue's since then.
     async fn edited(&self, entry: &Repository, issue: &Issue, text: &Text) -> Result<bool, Trouble> {
         match (&text.source, &text.change) {
-            (_, Some(change)) => self.threads.edited_since(entry, issue, change).await,
-            (Source::Issue(_) | Source::Change(_), None) => self.threads.issue_edited(entry, issue).await,
+            (_, Some(change)) => self.threads.edits.edited_since(entry, issue, change).await,
+            (Source::Issue(_) | Source::Change(_), None) => self.threads.edits.issue_edited(entry, issue).await,
             (Source::Reply { .. }, None) => {
-                self.threads.reply_edited(entry, (text.number, &text.body), text.edited).await
+                self.threads.edits.reply_edited(entry, (text.number, &text.body), text.edited).await
             }
             (Source::Comment(_) | Source::Review(_), None) => {
                 let note = match &text.note {
                     Some(note) => {
                         let differs = note.updated_at > note.created_at.max(text.created_at);
-                        self.threads.reply_edited(entry, (note.id, &note.body), differs).await?
+                        self.threads.edits.reply_edited(entry, (note.id, &note.body), differs).await?
                     }
                     None => false,
                 };
-                Ok(text.edited || note || self.threads.contradicted(entry, text.number, &text.body).await?)
+                Ok(text.edited || note || self.threads.edits.contradicted(entry, text.number, &text.body).await?)
             }
         }
     }
@@ -258,13 +258,13 @@ impl Reader {
             _ => return Ok(false),
         };
         if text.edited {
-            self.threads.answer_once(entry, issue.number, key, &message::edited(&text.author.login)).await?;
+            self.threads.answers.answer_once(entry, issue.number, key, &message::edited(&text.author.login)).await?;
             return Ok(false);
         }
-        let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
+        let right = self.threads.accounts.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write {
             let refused = message::refused(&text.author.login, kind.name());
-            self.threads.refuse_once(entry, issue.number, key, text.asks(kind.name()), &refused).await?;
+            self.threads.answers.refuse_once(entry, issue.number, key, text.asks(kind.name()), &refused).await?;
             return Ok(false);
         }
         let admitted = self.admitted(entry, (issue.number, key), text, (&text.verb, right), None).await?;
@@ -275,13 +275,13 @@ impl Reader {
             return Ok(false);
         }
         if let Some(answer) = issue.is_pull.then(|| unused_on_a_pull(&terms, &text.author.login)).flatten() {
-            self.threads.answer_once(entry, issue.number, key, &text.with_denied(answer)).await?;
+            self.threads.answers.answer_once(entry, issue.number, key, &text.with_denied(answer)).await?;
             return Ok(false);
         }
         let agreed = match agree(&self.config, entry, &terms, (&text.author.login, right)) {
             Ok(agreed) => agreed,
             Err(answer) => {
-                self.threads.answer_once(entry, issue.number, key, &text.with_denied(answer)).await?;
+                self.threads.answers.answer_once(entry, issue.number, key, &text.with_denied(answer)).await?;
                 return Ok(false);
             }
         };
@@ -290,11 +290,11 @@ impl Reader {
         }
         let asking = text.evidence(issue.number, right);
         let said = (&asking.poster, text.beside(), &text.verb);
-        self.threads.answer_beside(entry, issue.number, key, (said, &text.names), right).await?;
+        self.threads.further.answer_beside(entry, issue.number, key, (said, &text.names), right).await?;
         let request = self.request(entry, issue, (text, right), kind, terms).await?;
         let request = Request { budget: agreed.budget, listed, ..request };
         // Hosts and grants of the same text go with the creation, because nothing reads the text again for them.
-        let mut more = self.threads.hosts(entry, text.beside(), (&asking, None)).await?;
+        let mut more = self.threads.hosts.hosts(entry, text.beside(), (&asking, None)).await?;
         more.extend(agreed.more.map(|verb| Input::Decided { decision: Box::new(Decision { verb, ..asking.clone() }) }));
         Ok(self.machine.create(key, request, more).await?.is_some())
     }
@@ -321,13 +321,13 @@ impl Reader {
         (verb, right): (&Verb, Access),
         task: Option<&Task>,
     ) -> Result<Option<Vec<String>>, Trouble> {
-        match self.threads.admits(entry, (verb, &words::account(&text.author), right), task).await? {
+        match self.threads.groups.admits(entry, (verb, &words::account(&text.author), right), task).await? {
             Ok(listed) => Ok(Some(listed)),
             Err(whom) => {
                 let answer = message::not_among(&text.author.login, verb.command().unwrap_or_default(), &whom);
                 tracing::info!(repository = entry.key, number, source = %text.source, login = text.author.login, "not among those who may");
                 self.answer_denied(entry, number, text, key).await?;
-                self.threads.refuse_once(entry, number, key, text.asks_for(verb), &answer).await?;
+                self.threads.answers.refuse_once(entry, number, key, text.asks_for(verb), &answer).await?;
                 Ok(None)
             }
         }
@@ -380,7 +380,7 @@ impl Reader {
             // Asked only where the asker also opened the issue and the command is a comment.
             edited: text.author.id == issue.author.id
                 && !matches!(text.source, Source::Issue(_))
-                && self.threads.issue_edited(entry, issue).await?,
+                && self.threads.edits.issue_edited(entry, issue).await?,
             source: text.source.clone(),
             number: text.number,
             branch: self.branch(entry, issue.number, &issue.title).await?,

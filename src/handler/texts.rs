@@ -39,7 +39,7 @@ impl Reader {
         for comment in comments {
             let mut verb = words::comment(&comment);
             if matches!(verb, Verb::Say { .. }) && comment.created_at >= since {
-                verb = self.threads.question_by_name(&comment.body).unwrap_or(verb);
+                verb = self.threads.accounts.question_by_name(&comment.body).unwrap_or(verb);
             }
             texts.push(Text {
                 edited: comment.updated_at != comment.created_at,
@@ -82,7 +82,7 @@ impl Reader {
         let mine: Vec<Review> = reviews.iter().filter(|review| review.author.id == self.me).cloned().collect();
         let asks = |reply: &ReviewComment| reply.created_at >= since && !self.of_reply(reply.clone()).is_plain();
         let place = (at, issue.number, issue.updated_at);
-        let replies = self.threads.replies(place, &mine, asks, &[]).await?;
+        let replies = self.threads.reader.lines.replies(place, &mine, asks, &[]).await?;
         let unread = replies.failed.map(Trouble::from);
         match unread {
             Some(moved @ Trouble::Moved { .. }) => Err(moved),
@@ -96,7 +96,7 @@ impl Reader {
         let plain = || words::plain(&reply.body, &reply.author.login);
         let (verb, left, note) = match words::inline_commands(&[&reply]) {
             none if none.is_empty() => {
-                (self.threads.question_by_name(&reply.body).unwrap_or_else(plain), Vec::new(), None)
+                (self.threads.accounts.question_by_name(&reply.body).unwrap_or_else(plain), Vec::new(), None)
             }
             commands => counted(plain(), commands),
         };
@@ -122,7 +122,7 @@ impl Reader {
         if review.comments == 0
             || !given(review)
             || review.submitted_at < since
-            || !self.threads.counts(&review.author)
+            || !self.threads.accounts.counts(&review.author)
             || self.store.knows_input(&key).await?
             || self.store.knows_input(&bare).await?
         {
@@ -131,7 +131,7 @@ impl Reader {
         let inline = self.forge.review_comments(at, pull, review.id).await?;
         let own = own_remarks(review, &inline);
         let mut found = words::inline_commands(&own);
-        found.extend(own.iter().filter_map(|note| self.threads.asked_by_name(note)));
+        found.extend(own.iter().filter_map(|note| self.threads.accounts.asked_by_name(note)));
         if found.is_empty() {
             self.store.note_input_of(&entry.key, &bare, now()).await?;
         }
@@ -145,7 +145,7 @@ impl Reader {
         }
         let (mut verb, left, note) = counted(words::text(&review.body, &review.author.login), inline);
         if matches!(verb, Verb::Say { .. }) && review.submitted_at >= since {
-            verb = self.threads.question_by_name(&review.body).unwrap_or(verb);
+            verb = self.threads.accounts.question_by_name(&review.body).unwrap_or(verb);
         }
         Some(Text {
             edited: review.updated_at > review.submitted_at,

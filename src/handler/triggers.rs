@@ -84,7 +84,7 @@ impl Reader {
         if let Some(opened) = plain.filter(|_| triggers.contains(&Trigger::Writer))
             && issue.created_at >= self.set_since(entry, &Trigger::Writer).await?
         {
-            if issue.open && self.threads.counts(&issue.author) {
+            if issue.open && self.threads.accounts.counts(&issue.author) {
                 (opened.verb, opened.trigger) = (verb.clone(), Some(Trigger::Writer));
             } else {
                 self.note_seen(entry, &opened.source).await?;
@@ -92,7 +92,7 @@ impl Reader {
         }
         for (change, trigger) in self.new_changes(entry, at, issue, &triggers).await? {
             let source = Source::Change(change.id);
-            match trigger.filter(|_| issue.open && self.threads.counts(&change.by)) {
+            match trigger.filter(|_| issue.open && self.threads.accounts.counts(&change.by)) {
                 Some(trigger) => texts.push(Text {
                     created_at: change.at,
                     trigger: Some(trigger),
@@ -112,7 +112,7 @@ impl Reader {
         if triggers.iter().all(|trigger| *trigger == Trigger::Writer) {
             return Ok(());
         }
-        let changes = match self.forge.changes(&self.threads.place(entry)?, number).await {
+        let changes = match self.forge.changes(&self.addresses.at(entry)?, number).await {
             Ok(changes) => changes,
             // Ignored, because the next reading looks again, and what people said to the task must not wait for it.
             Err(error) => {
@@ -200,8 +200,8 @@ impl Reader {
         key: &str,
     ) -> Result<bool, Trouble> {
         let (who, login) = (&text.author, &text.author.login);
-        let right = self.threads.right(entry, who, &mut HashMap::new()).await?;
-        let admission = self.threads.admits(entry, (&text.verb, &account(who), right), None).await?;
+        let right = self.threads.accounts.right(entry, who, &mut HashMap::new()).await?;
+        let admission = self.threads.groups.admits(entry, (&text.verb, &account(who), right), None).await?;
         if right < Access::Write || admission.is_err() {
             let bar = admission.err();
             tracing::info!(repository = entry.key, issue = issue.number, source = %text.source, login, %trigger, "begins nothing: no right");
@@ -210,7 +210,7 @@ impl Reader {
                 Trigger::Writer => self.note_seen(entry, &text.source).await?,
                 Trigger::Assigned | Trigger::Label { .. } => {
                     let answer = message::trigger_refused(login, trigger, kind, bar.as_deref());
-                    self.threads.refuse_once(entry, issue.number, key, text.asks(kind.name()), &answer).await?;
+                    self.threads.answers.refuse_once(entry, issue.number, key, text.asks(kind.name()), &answer).await?;
                 }
             }
             return Ok(false);
@@ -221,7 +221,7 @@ impl Reader {
                 Trigger::Writer => self.note_seen(entry, &text.source).await?,
                 Trigger::Assigned | Trigger::Label { .. } => {
                     let answer = message::trigger_edited(login, trigger, kind);
-                    self.threads.answer_once(entry, issue.number, key, &answer).await?;
+                    self.threads.answers.answer_once(entry, issue.number, key, &answer).await?;
                 }
             }
             return Ok(false);

@@ -125,7 +125,7 @@ impl Reader {
     /// Whether a refusal counts by now.
     async fn certain(&self, entry: &Repository, number: u64) -> bool {
         let what = (entry.key.clone(), number);
-        if self.threads.forge_answers().await {
+        if self.threads.accounts.forge_answers().await {
             return self.refusals.heard(&what);
         }
         self.forget(&what);
@@ -154,7 +154,7 @@ impl Reader {
             Part::Issue(_) => (false, "issues"),
             Part::Pull(_) => (true, "pull requests"),
         };
-        match self.forge.lists(&self.threads.place(entry)?, pulls).await {
+        match self.forge.lists(&self.addresses.at(entry)?, pulls).await {
             Ok(()) => Ok(ParentState::Answers),
             Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => Ok(ParentState::Refused(format!(
                 "{what} cannot be read: the {kind} of {} are switched off, or the bot may not read them any more",

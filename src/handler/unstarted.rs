@@ -45,10 +45,10 @@ impl Reader {
             return Ok(());
         }
         let (number, login) = (issue.number, text.author.login.as_str());
-        let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
+        let right = self.threads.accounts.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write && takes_write(&text.verb) {
             let refused = message::refused(login, name(text));
-            return self.threads.refuse_once(entry, number, key, text.asks(name(text)), &refused).await;
+            return self.threads.answers.refuse_once(entry, number, key, text.asks(name(text)), &refused).await;
         }
         if self.barred(entry, number, key, text, (&text.verb, right)).await? {
             return Ok(());
@@ -61,9 +61,9 @@ impl Reader {
         };
         let answer = self.unstarted(entry, number, (text, key, !once), right).await?;
         if once {
-            return self.threads.tell_once(entry, number, key, (text.author.id, &answer)).await;
+            return self.threads.answers.tell_once(entry, number, key, (text.author.id, &answer)).await;
         }
-        self.threads.answer_once(entry, number, key, &answer).await
+        self.threads.answers.answer_once(entry, number, key, &answer).await
     }
 
     /// What is answered; the further commands of a text about an ended task are answered beside it, if each text is answered.
@@ -87,14 +87,14 @@ impl Reader {
         if each && ended.is_some() && !text.is_reply() {
             let account = words::account(&text.author);
             let said = (&account, text.body.as_str(), &text.verb);
-            self.threads.answer_beside(entry, number, key, (said, &text.names), right).await?;
+            self.threads.further.answer_beside(entry, number, key, (said, &text.names), right).await?;
         }
         let help = matches!(text.verb, Verb::Help) || ended.is_none() && words::asks_for_help(&text.body);
         match (&text.verb, ended) {
             (Verb::Unknown { word, why }, _) => {
-                Ok(self.threads.unknown_to(entry, &text.author, (word, why.as_deref())).await)
+                Ok(self.threads.own.unknown_to(entry, &text.author, (word, why.as_deref())).await)
             }
-            _ if help => Ok(self.threads.help_to(entry, &text.author).await),
+            _ if help => Ok(self.threads.own.help_to(entry, &text.author).await),
             (_, None) => Ok(message::no_task(login)),
             (Verb::Stop, Some(task)) => {
                 self.remember_stop(entry, &task, text.number).await?;
@@ -160,11 +160,11 @@ impl Reader {
         (text, name): (&Text, &str),
         (key, answer): (&str, &str),
     ) -> Result<(), Trouble> {
-        if self.threads.right(entry, &text.author, &mut HashMap::new()).await? >= Access::Write {
-            return self.threads.answer_once(entry, number, key, answer).await;
+        if self.threads.accounts.right(entry, &text.author, &mut HashMap::new()).await? >= Access::Write {
+            return self.threads.answers.answer_once(entry, number, key, answer).await;
         }
         let refused = message::refused(&text.author.login, name);
-        self.threads.refuse_once(entry, number, key, text.asks(name), &refused).await
+        self.threads.answers.refuse_once(entry, number, key, text.asks(name), &refused).await
     }
 
     /// Why a task of this kind does not begin on this issue or pull request, as it is answered; none where it may.
@@ -210,7 +210,7 @@ impl Reader {
         if !matches!(text.verb, Verb::Retry { .. }) {
             return Ok(None);
         }
-        self.threads.just_begun(&task, text.number, &text.author.login).await
+        self.threads.retries.just_begun(&task, text.number, &text.author.login).await
     }
 
     /// On the pull request of an ended task while another attempt is at work: tells an author with write access where that is.
@@ -224,13 +224,13 @@ impl Reader {
         let Some(ended) = self.store.newest_task_of(&entry.key, number).await? else { return Ok(false) };
         let issue = ended.issue.unsigned_abs();
         let Some(live) = self.store.live_task_of(&entry.key, issue).await? else { return Ok(false) };
-        if self.threads.right(entry, &text.author, &mut HashMap::new()).await? < Access::Write {
+        if self.threads.accounts.right(entry, &text.author, &mut HashMap::new()).await? < Access::Write {
             return Ok(false);
         }
         let denied = self.deny_at_once(entry, number, text, key).await?;
         let answer = message::at_work_elsewhere(&text.author.login, live.id, issue);
         let answer = joined([answer].into_iter().chain(denied));
-        self.threads.answer_once(entry, number, key, &answer).await?;
+        self.threads.answers.answer_once(entry, number, key, &answer).await?;
         Ok(true)
     }
 }

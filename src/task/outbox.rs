@@ -345,7 +345,7 @@ impl Outbox {
         row: &EffectRow,
         (denial, sentence): (Denial, String),
     ) -> Result<(), StoreError> {
-        if !self.effects.threads.forge_answers().await {
+        if !self.effects.threads.accounts.forge_answers().await {
             self.refusals.forget(&row.id);
             return self.later(row, &sentence, None).await;
         }

@@ -1,16 +1,37 @@
 //! Answers where no task is at work, and those beside a task's own: each posted once for its key, also when the forge fails in between or the
 //! bot is killed. Tests: `tests/stories/answers.rs`, `tests/stories/delivery/`.
 
-use super::Threads;
-use super::audit::Asking;
+use super::accounts::Accounts;
+use super::audit::{Asking, Audit};
 use crate::checkpoint::mark;
 use crate::clock::now;
 use crate::config::process::Repository;
-use crate::forge::ForgeError;
+use crate::forge::{Forge, ForgeError, IssueLocks, Refusals, RepositoryAddresses};
+use crate::secret::Secret;
+use crate::store::Store;
 use crate::trouble::Trouble;
+use std::sync::Arc;
 use std::time::Duration;
 
-impl Threads {
+/// Posts answers.
+pub struct Answers {
+    pub(super) store: Store,
+    pub(super) forge: Arc<dyn Forge>,
+    pub(super) addresses: Arc<RepositoryAddresses>,
+    pub(super) accounts: Arc<Accounts>,
+    /// What is kept of a refusal.
+    pub audit: Arc<Audit>,
+    /// Key of the marks by which answers are found again.
+    pub(super) mark_key: Secret,
+    /// How long a request that was cut may still arrive, in milliseconds.
+    pub(super) settle_ms: u64,
+    /// One answer at a time on each issue or pull request.
+    pub(super) turns: IssueLocks,
+    /// Answers that the forge refused, by their keys.
+    pub(super) refused: Refusals<String>,
+}
+
+impl Answers {
     /// Posts an answer, once for each key. That it begins is noted first, and the key once it stands: a later try of one that was begun looks
     /// for it on the forge before it posts.
     ///
@@ -24,7 +45,7 @@ impl Threads {
         }
         self.store.note_input_of(&entry.key, &begun(key), now()).await?;
         let body = format!("{text}\n\n{}", mark::mark(self.mark_key.bytes(), &sign(entry, key)));
-        match self.forge.post_comment(&self.place(entry)?, number, &body).await {
+        match self.forge.post_comment(&self.addresses.at(entry)?, number, &body).await {
             Ok(_) => {}
             Err(error) if self.is_final(key, &error).await => {
                 tracing::warn!(repository = entry.key, number, key, %error, "not answered: the forge refuses it");
@@ -40,7 +61,7 @@ impl Threads {
     /// of each text.
     ///
     /// # Errors
-    /// As [`Threads::answer_once`].
+    /// As [`Answers::answer_once`].
     pub async fn refuse_once(
         &self,
         entry: &Repository,
@@ -52,7 +73,7 @@ impl Threads {
         if self.store.knows_input(key).await? {
             return Ok(());
         }
-        self.note_refused(entry, number, key, asking, text).await?;
+        self.audit.note_refused(entry, number, key, asking, text).await?;
         self.store.note_input_of(&entry.key, &refusing(key), now()).await?;
         self.answer_once(entry, number, &refusal(entry, number, asking.id), text).await?;
         // Noted last: what is cut before is done again.
@@ -63,7 +84,7 @@ impl Threads {
     /// Answers the text with this key, which the account `who` wrote, where nobody is answered so twice on an issue or pull request.
     ///
     /// # Errors
-    /// As [`Threads::answer_once`].
+    /// As [`Answers::answer_once`].
     pub async fn tell_once(
         &self,
         entry: &Repository,
@@ -108,10 +129,10 @@ impl Threads {
     /// Whether an earlier try posted this answer; of two the younger is deleted.
     async fn stands(&self, entry: &Repository, number: u64, key: &str) -> Result<bool, Trouble> {
         // What was cut may still arrive.
-        tokio::time::sleep(Duration::from_millis(self.config.forge.settle_ms)).await;
-        let (at, sign) = (self.place(entry)?, sign(entry, key));
+        tokio::time::sleep(Duration::from_millis(self.settle_ms)).await;
+        let (at, sign) = (self.addresses.at(entry)?, sign(entry, key));
         let mut ours = self.forge.comments(&at, number).await?;
-        ours.retain(|it| it.author.id == self.me.id && mark::is_of(self.mark_key.bytes(), &sign, &it.body));
+        ours.retain(|it| it.author.id == self.accounts.me.id && mark::is_of(self.mark_key.bytes(), &sign, &it.body));
         ours.sort_by_key(|comment| comment.id);
         for younger in ours.iter().skip(1) {
             self.forge.delete_comment(&at, younger.id).await?;
@@ -125,7 +146,7 @@ impl Threads {
         match error {
             ForgeError::Invalid(_) | ForgeError::TooLarge(_) => true,
             ForgeError::NotFound(_) | ForgeError::Forbidden(_) | ForgeError::Conflict(_) => {
-                let answers = self.forge_answers().await;
+                let answers = self.accounts.forge_answers().await;
                 if !answers {
                     self.refused.forget(&key.to_owned());
                 }

@@ -1,13 +1,16 @@
 //! Commands that are carried out beside whatever a task does: `/test-pr` and `/test-pr-bug` (`test_runs`), and `/sync`, here. Who: somebody
 //! with write access to the code, looked at by the caller. Tests: `tests/stories/upstream.rs`.
 
-use super::Threads;
-use super::audit::Asking;
+use super::answer::Answers;
+use super::audit::{Asking, Audit};
+use super::test_runs::TestRequests;
+use crate::config::Process;
 use crate::config::process::Repository;
+use crate::forge::RepositoryAddresses;
 use crate::message::synced;
 use crate::store::AuditOutcome;
 use crate::trouble::Trouble;
-use crate::upstream::Synced;
+use crate::upstream::{Synced, Upstreams};
 use domain::{Account, Source, Verb};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +20,19 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Said then.
 const UNDER_WAY: &str = "it is under way, and takes longer; `/sync` in a while says what came of it";
 
-impl Threads {
+/// Carries them out.
+pub struct CommandsApart {
+    pub(super) config: Arc<Process>,
+    pub(super) addresses: Arc<RepositoryAddresses>,
+    /// What keeps repositories in step with their upstreams; none without an account for that.
+    pub(super) upstreams: Option<Arc<Upstreams>>,
+    pub(super) audit: Arc<Audit>,
+    pub(super) answers: Arc<Answers>,
+    /// Test runs that people ask for.
+    pub tests: TestRequests,
+}
+
+impl CommandsApart {
     /// Carries out what `poster` asks for on this issue or pull request; `key` and `source` are the text's.
     pub async fn carry_out(
         &self,
@@ -30,14 +45,14 @@ impl Threads {
         let command = verb.command().unwrap_or_default();
         let asking = Asking { id: poster.id, login: &poster.login, source, command };
         // Before it is carried out, also where a task is at work: no log has it.
-        self.note_decided(asking.on(entry, number, key), AuditOutcome::TakenUp, asked_for(verb)).await?;
+        self.audit.note_decided(asking.on(entry, number, key), AuditOutcome::TakenUp, asked_for(verb)).await?;
         match verb {
             Verb::Sync => {
                 tracing::info!(repository = entry.key, number, key, login = poster.login, id = poster.id, "/sync");
                 self.sync(entry, number, key, &poster.login).await
             }
-            Verb::TestOff => self.test_off(entry, number, key, &poster.login).await,
-            verb => self.test(entry, number, key, (poster, verb)).await,
+            Verb::TestOff => self.tests.test_off(entry, number, key, &poster.login).await,
+            verb => self.tests.test(entry, number, key, (poster, verb)).await,
         }
     }
 
@@ -49,7 +64,7 @@ impl Threads {
         if let Some(upstreams) = self.upstreams.as_ref().filter(|_| label.is_some()) {
             upstreams.ask_for_round(&entry.key);
         }
-        self.answer_once(entry, number, key, &synced(login, &entry.key, &done, label.as_deref())).await
+        self.answers.answer_once(entry, number, key, &synced(login, &entry.key, &done, label.as_deref())).await
     }
 
     async fn brought(&self, entry: &Repository) -> Result<Result<Option<Synced>, &'static str>, Trouble> {

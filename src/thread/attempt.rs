@@ -2,15 +2,29 @@
 //! attempt's log, and on the forge.
 //! Tests: `tests/stories/retry.rs`.
 
-use super::Threads;
+use super::branch_tips::BranchTips;
+use super::groups::Groups;
+use crate::config::Process;
 use crate::config::process::Repository;
+use crate::forge::RepositoryAddresses;
 use crate::git::{Auth, GitError, Meaning, Repos};
 use crate::message::{NoStart, begun_already, no_start};
+use crate::store::Store;
 use crate::trouble::Trouble;
 use crate::upstream::on_forge;
 use domain::{ApprovedStart, Commit, Decision, Effect, Event, Task, Verb};
+use std::sync::Arc;
 
-impl Threads {
+/// Looks whether, and from what, a `/retry` begins.
+pub struct Retries {
+    pub(super) config: Arc<Process>,
+    pub(super) store: Store,
+    pub(super) addresses: Arc<RepositoryAddresses>,
+    pub(super) groups: Arc<Groups>,
+    pub(super) tips: Arc<BranchTips>,
+}
+
+impl Retries {
     /// Why no new attempt begins by this decision of somebody who may otherwise begin one, as it is answered; none where it may.
     pub(super) async fn bars_attempt(
         &self,
@@ -48,13 +62,14 @@ impl Threads {
     ) -> Result<Result<ApprovedStart, String>, Trouble> {
         let no = |why| Ok(Err(no_start(login, task.id, n, why)));
         let Some(start) = approved(task, log, n) else { return no(NoStart::NotApproved) };
-        let Some((repos, auth)) = self.repositories() else { return no(NoStart::Gone) };
+        let BranchTips { repos, auth, .. } = &*self.tips;
         // Policy, setup and the base's tests come from the base, so it has to be one that the protected branch has had.
-        match self.fetched_tip(entry).await? {
+        match self.tips.fetched_tip(entry).await? {
             Some(tip) if is_below(repos, &entry.key, &start.base, &tip).await? => {}
             Some(_) | None => return no(NoStart::OtherBase),
         }
-        match is_there(repos, auth, &on_forge(&self.config, &self.place(entry)?)?, &entry.key, &start.commit).await? {
+        let url = on_forge(&self.config, &self.addresses.at(entry)?)?;
+        match is_there(repos, auth, &url, &entry.key, &start.commit).await? {
             true => Ok(Ok(start)),
             false => no(NoStart::Gone),
         }

@@ -2,11 +2,10 @@
 //!
 //! A row stands before the answer is posted, and once however often the text is read. Tests: `tests/stories/audit.rs`.
 
-use super::Threads;
 use crate::clock::now;
 use crate::config::process::Repository;
 use crate::redact;
-use crate::store::{AuditOutcome, NewAudit, RequestText};
+use crate::store::{AuditOutcome, NewAudit, RequestText, Store};
 use crate::text::{code, cut};
 use crate::trouble::Trouble;
 use domain::{Account, Source};
@@ -41,7 +40,12 @@ impl Asking<'_> {
     }
 }
 
-impl Threads {
+/// Keeps what was decided.
+pub struct Audit {
+    pub(super) store: Store,
+}
+
+impl Audit {
     /// Keeps what was decided about a text.
     ///
     /// # Errors

@@ -1,19 +1,27 @@
 //! The decisions in a thread that have not been taken up yet, each with its evidence.
 
-use super::by_name::by_name;
-use super::groups::Admission;
-use super::hosts::began;
+use super::accounts::Accounts;
+use super::branch_tips::BranchTips;
+use super::evidence::Edits;
+use super::groups::{Admission, Groups};
+use super::hosts::{HostCommands, began};
 use super::inline::{denied, left, with_command};
+use super::keys::{SLACK_MS, decision_key, first};
+use super::own::OwnCommandReader;
 use super::persons::{bare_key, command_alone, is_earlier};
 use super::read::{Thread, counts_in_part};
 use super::remarks::{RemarksBeside, beside};
-use super::{Threads, long, words};
-use crate::clock::now;
+use super::replies::{InlineComments, source as reply_source};
+use super::{long, words};
+use crate::clock::{Clock, now};
+use crate::config::Process;
 use crate::config::process::Repository;
 use crate::forge::{Comment, Issue, Review, ReviewComment, ReviewState, own_remarks, review_hash, text_hash};
+use crate::store::Store;
 use crate::trouble::Trouble;
 use domain::{Access, Commit, Decision, Others, Source, State, Task, TaskKind, Terms, Verb};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A decision as it stands in the thread.
 pub(super) struct FoundDecision {
@@ -61,7 +69,21 @@ impl ThreadDecisions {
     }
 }
 
-impl Threads {
+/// Judges what the texts of a thread decide.
+pub(super) struct Decisions {
+    pub config: Arc<Process>,
+    pub store: Store,
+    pub clock: Arc<Clock>,
+    pub accounts: Arc<Accounts>,
+    pub edits: Arc<Edits>,
+    pub groups: Arc<Groups>,
+    pub hosts: Arc<HostCommands>,
+    pub own: Arc<OwnCommandReader>,
+    pub tips: Arc<BranchTips>,
+    pub lines: Arc<InlineComments>,
+}
+
+impl Decisions {
     /// The decisions of all texts said to this task that were not taken up yet, lowest forge number first.
     /// With `only`, those of just these sources, taken up before or not.
     pub(super) async fn decisions(
@@ -86,7 +108,7 @@ impl Threads {
         Ok(found)
     }
 
-    /// As [`Threads::decisions`], without the other approvals that each may need.
+    /// As [`Decisions::decisions`], without the other approvals that each may need.
     async fn read_decisions(
         &self,
         entry: &Repository,
@@ -128,7 +150,8 @@ impl Threads {
         let began = began(task);
         let since = self.counts_since(&entry.key, thread, began).await?;
         let counts = |c: &&Comment| c.id > began || c.created_at >= since && words::is_for_any(&c.body);
-        if let Some(issue) = thread.issue.as_ref().filter(|it| it.created_at >= since && self.counts(&it.author))
+        let issue = thread.issue.as_ref().filter(|it| it.created_at >= since && self.accounts.counts(&it.author));
+        if let Some(issue) = issue
             && words::is_for_any(&issue.body)
             && self.is_open(&Source::Issue(issue.id), only).await?
         {
@@ -136,12 +159,12 @@ impl Threads {
             let decision = self.of_issue(entry, issue, verb, &mut rights).await;
             found.push((0, decision.map(|decision| Some(FoundDecision::alone(decision)))));
         }
-        for comment in thread.comments.iter().filter(|c| self.counts(&c.author)).filter(counts) {
+        for comment in thread.comments.iter().filter(|c| self.accounts.counts(&c.author)).filter(counts) {
             let source = Source::Comment(comment.id);
             if !self.is_open(&source, only).await? {
                 continue;
             }
-            if only.is_none() && self.on_its_way(entry, &source, comment.created_at).await? {
+            if only.is_none() && self.edits.on_its_way(entry, &source, comment.created_at).await? {
                 before = before.min(comment.id);
                 continue;
             }
@@ -153,11 +176,11 @@ impl Threads {
             found.push((comment.id, decision.map(|it| Some(FoundDecision::of_comment(it, &comment.body)))));
         }
         for reply in &thread.replies {
-            let source = super::reply_source(reply);
+            let source = reply_source(reply);
             if !self.is_open(&source, only).await? {
                 continue;
             }
-            if only.is_none() && self.on_its_way(entry, &source, reply.created_at).await? {
+            if only.is_none() && self.edits.on_its_way(entry, &source, reply.created_at).await? {
                 before = before.min(reply.id);
                 continue;
             }
@@ -178,7 +201,7 @@ impl Threads {
     fn review_counts(&self, review: &Review, task: &Task, since: i64) -> bool {
         let outlasts = || review.comments == 0 && review.submitted_at >= since;
         let earlier = is_earlier(review, task);
-        self.counts(&review.author) && (!earlier || outlasts() && words::is_for_any(&review.body))
+        self.accounts.counts(&review.author) && (!earlier || outlasts() && words::is_for_any(&review.body))
     }
 
     /// Since when texts count here that were written before the task began, in the forge's milliseconds; where there are none that could,
@@ -205,24 +228,24 @@ impl Threads {
             (pull.and_then(|p| Commit::parse(&p.head_sha).ok()), pull.map(|p| p.base_ref.clone()));
         // Converts the forge's time to our clock.
         decision.at += self.clock.ahead();
-        self.look_up(entry, &decision.source, &mut decision.verb).await?;
+        self.hosts.look_up(entry, &decision.source, &mut decision.verb).await?;
         if decision.right >= Access::Write {
             self.add_own_list(entry, task, &thread.comments, decision).await?;
         }
         if decision.right >= Access::Write
             && let Verb::Rebase { tip } = &mut decision.verb
         {
-            *tip = self.tip_of_base(entry, task).await?;
+            *tip = self.tips.tip_of_base(entry, task).await?;
         }
         if decision.right >= Access::Read
             && let Verb::Unknown { word, why: why @ None } = &mut decision.verb
         {
-            *why = self.own_while_at_work(entry, word, decision.right).await;
+            *why = self.own.own_while_at_work(entry, word, decision.right).await;
         }
         let merges = matches!(decision.verb, Verb::Approve { .. }) && self.config.merges_when_approved(entry);
         let merge = Verb::Merge { bar: None };
-        decision.merges =
-            merges && self.barred(entry, (&merge, &decision.poster, decision.right), Some(task)).await?.is_none();
+        let asked = (&merge, &decision.poster, decision.right);
+        decision.merges = merges && self.groups.barred(entry, asked, Some(task)).await?.is_none();
         match self.admits_here(entry, task, decision).await? {
             Ok(listed) => decision.listed = listed,
             Err(whom) => decision.barred = Some(whom),
@@ -260,14 +283,7 @@ impl Threads {
         Ok(())
     }
 
-    /// The commit at which the task's base branch ends now; none where there is no such branch.
-    async fn tip_of_base(&self, entry: &Repository, task: &Task) -> Result<Option<Commit>, Trouble> {
-        let Some(request) = &task.request else { return Ok(None) };
-        let tip = self.forge.branch(&self.place(entry)?, &request.base_branch).await?;
-        Ok(tip.and_then(|commit| Commit::parse(&commit).ok()))
-    }
-
-    /// As [`Threads::admits`], for everything that the command does to this task: `/retry` also ends it, and `/fix` on a plan's answer also
+    /// As [`Groups::admits`], for everything that the command does to this task: `/retry` also ends it, and `/fix` on a plan's answer also
     /// approves it.
     async fn admits_here(&self, entry: &Repository, task: &Task, decision: &Decision) -> Result<Admission, Trouble> {
         let also = match &decision.verb {
@@ -281,7 +297,7 @@ impl Threads {
         };
         let mut listed = Vec::new();
         for verb in [&decision.verb].into_iter().chain(&also) {
-            match self.admits(entry, (verb, &decision.poster, decision.right), Some(task)).await? {
+            match self.groups.admits(entry, (verb, &decision.poster, decision.right), Some(task)).await? {
                 Ok(words) => listed.extend(words),
                 Err(whom) => return Ok(Err(whom)),
             }
@@ -289,7 +305,7 @@ impl Threads {
         Ok(Ok(listed))
     }
 
-    /// As [`Threads::of_comment`], for the issue's own text.
+    /// As [`Decisions::of_comment`], for the issue's own text.
     async fn of_issue(
         &self,
         entry: &Repository,
@@ -297,12 +313,12 @@ impl Threads {
         verb: Verb,
         rights: &mut HashMap<i64, Access>,
     ) -> Result<Decision, Trouble> {
-        let who = (words::account(&issue.author), self.right(entry, &issue.author, rights).await?);
+        let who = (words::account(&issue.author), self.accounts.right(entry, &issue.author, rights).await?);
         Ok(Decision {
             thread: Some(issue.number),
             at: issue.created_at,
             text_hash: text_hash(&issue.body),
-            edited: self.issue_edited(entry, issue).await?,
+            edited: self.edits.issue_edited(entry, issue).await?,
             ..Decision::new(Source::Issue(issue.id), 0, who, verb)
         })
     }
@@ -315,12 +331,12 @@ impl Threads {
         comment: &Comment,
         rights: &mut HashMap<i64, Access>,
     ) -> Result<Decision, Trouble> {
-        let who = (words::account(&comment.author), self.right(entry, &comment.author, rights).await?);
+        let who = (words::account(&comment.author), self.accounts.right(entry, &comment.author, rights).await?);
         Ok(Decision {
             thread: Some(comment.issue),
             at: comment.created_at,
             text_hash: text_hash(&comment.body),
-            edited: self.comment_edited(entry, comment).await?,
+            edited: self.edits.comment_edited(entry, comment).await?,
             ..Decision::new(Source::Comment(comment.id), comment.id, who, self.asked(task, comment))
         })
     }
@@ -328,26 +344,16 @@ impl Threads {
     /// The verb of a comment. A plain remark that addresses the bot by name is a question, unless the agent is waiting for an answer.
     fn asked(&self, task: &Task, comment: &Comment) -> Verb {
         let verb = words::comment(comment);
-        let by_name = self.asked_as(task).and_then(|_| self.question_by_name(&comment.body));
+        let by_name = self.asked_as(task).and_then(|_| self.accounts.question_by_name(&comment.body));
         by_name.filter(|_| matches!(verb, Verb::Say { .. })).unwrap_or(verb)
     }
 
     /// The name by which the bot is asked; none while the agent waits for words, which are an answer then.
     fn asked_as(&self, task: &Task) -> Option<&str> {
-        (!matches!(task.underneath(), State::Asking { .. })).then_some(self.me.login.as_str())
+        (!matches!(task.underneath(), State::Asking { .. })).then_some(self.accounts.me.login.as_str())
     }
 
-    /// As [`words::asked_by_name`].
-    pub(crate) fn asked_by_name(&self, note: &ReviewComment) -> Option<words::OnLine> {
-        words::asked_by_name(note, &self.me.login)
-    }
-
-    /// The question in a remark that asks the bot by its name.
-    pub fn question_by_name(&self, text: &str) -> Option<Verb> {
-        by_name(text, &self.me.login).map(|question| Verb::Ask { question })
-    }
-
-    /// As [`Threads::of_comment`], for a review, with the commands of its inline comments that are left; none if it neither decides nor says
+    /// As [`Decisions::of_comment`], for a review, with the commands of its inline comments that are left; none if it neither decides nor says
     /// anything.
     async fn of_review(
         &self,
@@ -357,9 +363,9 @@ impl Threads {
         rights: &mut HashMap<i64, Access>,
     ) -> Result<Option<FoundDecision>, Trouble> {
         let persons = task.persons_pull();
-        let inline = self.inline_of(entry, task, review).await?;
+        let inline = self.lines.inline_of(entry, task, review).await?;
         let verb = match persons {
-            Some(_) => words::review_of_a_persons(review, &inline, &self.me.login),
+            Some(_) => words::review_of_a_persons(review, &inline, &self.accounts.me.login),
             None => words::review(review, &inline, self.asked_as(task)),
         };
         let Some(mut verb) = verb else { return Ok(None) };
@@ -382,7 +388,7 @@ impl Threads {
             }
             return Ok(None);
         }
-        let who = (words::account(&review.author), self.right(entry, &review.author, rights).await?);
+        let who = (words::account(&review.author), self.accounts.right(entry, &review.author, rights).await?);
         if persons.is_some() {
             verb = command_alone(if earlier { as_older(verb) } else { verb }, &own, who.1);
         }
@@ -390,8 +396,8 @@ impl Threads {
             // As a whole it was judged with its remarks.
             Verb::Pause if !remarks.items.is_empty() && !remarks.edited => false,
             // Holding back does not depend on a remark that gives no command; any other verb may have been another one before an edit.
-            Verb::Stop | Verb::Pause => self.review_edited(entry, review, &with_command(&own)).await?,
-            _ => self.review_edited(entry, review, &own).await?,
+            Verb::Stop | Verb::Pause => self.edits.review_edited(entry, review, &with_command(&own)).await?,
+            _ => self.edits.review_edited(entry, review, &own).await?,
         };
         let decision = Decision {
             thread: task.pull.or(persons),
@@ -415,11 +421,11 @@ impl Threads {
     ) -> Result<RemarksBeside, Trouble> {
         let items = beside(verb, (review, own), self.asked_as(task));
         // Of any other verb the review as a whole is judged.
-        let edited = *verb == Verb::Pause && !items.is_empty() && self.review_edited(entry, review, own).await?;
+        let edited = *verb == Verb::Pause && !items.is_empty() && self.edits.review_edited(entry, review, own).await?;
         Ok(RemarksBeside { items, edited })
     }
 
-    /// As [`Threads::of_comment`], for a reply on a line of the pull request, which counts as an inline comment does.
+    /// As [`Decisions::of_comment`], for a reply on a line of the pull request, which counts as an inline comment does.
     async fn of_reply(
         &self,
         entry: &Repository,
@@ -427,22 +433,23 @@ impl Threads {
         reply: &ReviewComment,
         rights: &mut HashMap<i64, Access>,
     ) -> Result<FoundDecision, Trouble> {
-        let (mut verb, persons) = (words::reply(reply, &self.me.login), task.persons_pull());
+        let (mut verb, persons) = (words::reply(reply, &self.accounts.me.login), task.persons_pull());
         let long = words::too_long(&reply.body).filter(|_| persons.is_none());
         if long.is_some() {
             verb = long::careful(verb);
         }
         let (left, denied) = (left(&[reply], &verb), denied(&[reply]));
-        let who = (words::account(&reply.author), self.right(entry, &reply.author, rights).await?);
+        let who = (words::account(&reply.author), self.accounts.right(entry, &reply.author, rights).await?);
         if persons.is_some() {
             verb = command_alone(verb, &[reply], who.1);
         }
+        let differs = reply.updated_at != reply.created_at;
         let decision = Decision {
             thread: task.pull.or(persons),
             at: reply.created_at,
             text_hash: text_hash(&reply.body),
-            edited: self.reply_edited(entry, (reply.id, &reply.body), reply.updated_at != reply.created_at).await?,
-            ..Decision::new(super::reply_source(reply), reply.id, who, verb)
+            edited: self.edits.reply_edited(entry, (reply.id, &reply.body), differs).await?,
+            ..Decision::new(reply_source(reply), reply.id, who, verb)
         };
         Ok(FoundDecision { left, long, denied, ..FoundDecision::alone(decision) })
     }
@@ -458,22 +465,4 @@ impl Threads {
 /// What a text from before the task is read as: its own command is for no task at work, but for what is carried out beside one.
 fn as_older(verb: Verb) -> Verb {
     if verb.is_apart() { verb } else { Verb::Say { items: Vec::new() } }
-}
-
-/// Texts written longer than this before a repository was first read are ignored, so that an old `/fix` starts nothing.
-pub const SLACK_MS: i64 = 120_000;
-
-/// Name of the watermark that stores when a repository was first read.
-pub fn first(key: &str) -> String {
-    format!("first:{key}")
-}
-
-/// The key under which a text is taken up once.
-pub fn decision_key(source: &Source) -> String {
-    match source {
-        Source::Issue(id) => format!("opened:{id}"),
-        Source::Comment(id) | Source::Reply { comment: id, .. } => format!("comment:{id}#0"),
-        Source::Review(id) => format!("review:{id}"),
-        Source::Change(id) => format!("change:{id}"),
-    }
 }

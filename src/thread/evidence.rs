@@ -1,13 +1,14 @@
 //! Whether a text is still as it was posted. The forge's times tell an edit only to the second; stored deliveries contain the text as
 //! posted, and each edit. A text whose delivery never came is judged by its times alone.
 
-use super::Threads;
-use crate::clock::now;
+use crate::clock::{Clock, now};
 use crate::config::process::Repository;
 use crate::forge::gitea::parse::{Act, DeliveredIssue, delivered_issue, delivered_text};
-use crate::forge::{Change, Comment, Issue, Review, ReviewComment, review_hash};
+use crate::forge::{Change, Comment, Forge, Issue, RepositoryAddresses, Review, ReviewComment, review_hash};
+use crate::store::Store;
 use crate::trouble::Trouble;
 use domain::Source;
+use std::sync::Arc;
 
 /// If a text is younger than this (milliseconds, by the forge's clock), its delivery may still arrive.
 const ON_ITS_WAY_MS: i64 = 4_000;
@@ -20,7 +21,15 @@ enum Evidence {
     Changed,
 }
 
-impl Threads {
+/// Looks whether texts were edited.
+pub struct Edits {
+    pub(super) store: Store,
+    pub(super) forge: Arc<dyn Forge>,
+    pub(super) addresses: Arc<RepositoryAddresses>,
+    pub(super) clock: Arc<Clock>,
+}
+
+impl Edits {
     /// Compares the deliveries about a text with `words`: the title (of an issue) and the body that the forge shows now.
     async fn evidence(&self, entry: &Repository, about: &str, words: (&str, &str)) -> Result<Evidence, Trouble> {
         let mut found = Evidence::Nothing;
@@ -76,11 +85,11 @@ impl Threads {
         match self.evidence(entry, &format!("issue:{}", issue.id), (&issue.title, &issue.body)).await? {
             Evidence::AsPosted => Ok(false),
             Evidence::Changed => Ok(true),
-            Evidence::Nothing => Ok(!self.forge.untouched(&self.place(entry)?, issue).await?),
+            Evidence::Nothing => Ok(!self.forge.untouched(&self.addresses.at(entry)?, issue).await?),
         }
     }
 
-    /// As [`Threads::on_its_way`], of an assignment or a label: its delivery has the issue's words as they were then.
+    /// As [`Edits::on_its_way`], of an assignment or a label: its delivery has the issue's words as they were then.
     pub async fn change_on_its_way(&self, entry: &Repository, issue: &Issue, change: &Change) -> Result<bool, Trouble> {
         if (now() - self.clock.ahead() - change.at).abs() >= ON_ITS_WAY_MS {
             return Ok(false);
@@ -99,7 +108,7 @@ impl Threads {
         if told.iter().any(|it| is_of(it, change)) {
             return Ok(false);
         }
-        Ok(!self.forge.untouched_since(&self.place(entry)?, issue, change.id).await?)
+        Ok(!self.forge.untouched_since(&self.addresses.at(entry)?, issue, change.id).await?)
     }
 
     /// What deliveries say of an issue since it was changed so.

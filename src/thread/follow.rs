@@ -1,27 +1,46 @@
 //! Reads a task's thread: feeds every new text, in the forge's own order, and what happened to its issue, pull request and reviews.
 
-use super::decisions::{FoundDecision, decision_key};
-use super::further::beside_key;
-use super::hosts::is_older;
-use super::read::{Thread, counts_in_part, whole};
+use super::answer::Answers;
+use super::apart::CommandsApart;
+use super::attempt::Retries;
+use super::decisions::{Decisions, FoundDecision};
+use super::further::{FurtherCommands, beside_key};
+use super::hosts::{HostCommands, is_older};
+use super::keys::decision_key;
+use super::moved::Moves;
+use super::read::{Thread, ThreadReader, counts_in_part, whole};
 use super::remarks::{feed_remarks, tell_unheard};
-use super::{Feed, Threads, withdrawn};
+use super::{Feed, withdrawn};
 use crate::clock::now;
 use crate::command::OwnNames;
+use crate::config::Process;
 use crate::config::process::Repository;
 use crate::config::who::is_of_readers;
-use crate::forge::{Review, ReviewState};
+use crate::forge::{RepositoryAddresses, Review, ReviewState};
 use crate::message;
+use crate::store::Store;
 use crate::trouble::Trouble;
 use domain::{Access, Decision, Input, Notice, RemarkWithdrawn, Source, State, Task, TaskId, Verb};
+use std::sync::Arc;
 
-impl Threads {
+/// Reads the threads of tasks, and feeds what is new in them.
+pub struct Follower {
+    pub(super) config: Arc<Process>,
+    pub(super) store: Store,
+    pub(super) addresses: Arc<RepositoryAddresses>,
+    pub(super) moves: Arc<Moves>,
+    pub(super) reader: Arc<ThreadReader>,
+    pub(super) decisions: Decisions,
+    pub(super) dispatcher: Dispatcher,
+}
+
+impl Follower {
     /// Feeds everything new that was said to a task, and what happened to its issue, pull request and reviews.
     pub async fn follow(&self, entry: &Repository, id: TaskId, feed: &dyn Feed) -> Result<Thread, Trouble> {
         let task = feed.look(id).await?;
-        let at = self.place(entry)?;
-        let mut thread = self.thread(entry, &at, &task, &[]).await?;
-        match self.was_at(entry, &at, feed).await {
+        let at = self.addresses.at(entry)?;
+        let mut thread = self.reader.thread(entry, &at, &task, &[]).await?;
+        match self.moves.was_at(entry, &at, feed).await {
             Ok(()) => {}
             // If parts are hidden, the caller judges the thread by those.
             Err(trouble) if thread.hidden.is_empty() || matches!(trouble, Trouble::Moved { .. }) => {
@@ -32,7 +51,7 @@ impl Threads {
         // Before the decisions, so that an approval of an edited review finds it voided.
         notice_voided(&task, &thread, feed).await?;
         notice_withdrawn(&task, &thread, feed).await?;
-        let found = self.decisions(entry, &task, &thread, None).await?;
+        let found = self.decisions.decisions(entry, &task, &thread, None).await?;
         let unread = thread.unread.take().map(Trouble::from);
         let (mut failed, mut held) = (None, unread.or(found.failed));
         for given in found.decisions {
@@ -60,7 +79,7 @@ impl Threads {
             // These are answered while they are read: what the forge does not take as an answer must hold up no decision, and is given by the
             // next reading. After any other failure later texts wait, because the oldest decides; but those that hold back, or are about the state.
             let answered = decision.verb.is_apart() || matches!(decision.verb, Verb::Retry { .. });
-            match self.take(entry, (id, &task), &thread, given, feed).await {
+            match self.dispatcher.take(entry, (id, &task), &thread, given, feed).await {
                 Ok(()) => {}
                 Err(moved @ Trouble::Moved { .. }) => return Err(moved),
                 Err(trouble) if answered => failed = failed.or(Some(trouble)),
@@ -75,7 +94,18 @@ impl Threads {
         notice_ends(id, &thread, feed).await?;
         held.or(failed).map_or(Ok(thread), Err)
     }
+}
 
+/// Hands a text to what carries it out.
+pub(super) struct Dispatcher {
+    pub hosts: Arc<HostCommands>,
+    pub further: Arc<FurtherCommands>,
+    pub answers: Arc<Answers>,
+    pub apart: Arc<CommandsApart>,
+    pub retries: Arc<Retries>,
+}
+
+impl Dispatcher {
     /// Takes up one text of a task's thread.
     async fn take(
         &self,
@@ -90,18 +120,18 @@ impl Threads {
         let number = thread.number(&decision.source, task);
         if is_older(&decision, task) && !decision.verb.is_apart() {
             return match may_now(&decision) {
-                true => self.take_denials(entry, (id, task, number), (&key, text), &decision, feed).await,
+                true => self.hosts.take_denials(entry, (id, task, number), (&key, text), &decision, feed).await,
                 false => Ok(()),
             };
         }
         let said = (&decision.poster, text, &decision.verb);
         if may_now(&decision) {
-            let beside = self.beside(entry, (said, &OwnNames::new()), decision.right, Some(task)).await?;
+            let beside = self.further.beside(entry, (said, &OwnNames::new()), decision.right, Some(task)).await?;
             // What only asks is answered wherever it stands.
             let (asks, left): (Vec<String>, Vec<String>) = left.into_iter().partition(|name| is_of_readers(name));
             let asked: String = asks.iter().map(|name| format!("/{name}\n")).collect();
             let on_lines = (&decision.poster, asked.as_str(), &decision.verb);
-            let on_lines = self.beside(entry, (on_lines, &OwnNames::new()), decision.right, Some(task)).await?;
+            let on_lines = self.further.beside(entry, (on_lines, &OwnNames::new()), decision.right, Some(task)).await?;
             let inline = (!left.is_empty()).then(|| message::left_inline(&decision.poster.login, &left));
             let long = long.filter(|_| decision.verb != Verb::Stop);
             let long = long.map(|count| message::too_long(&decision.poster.login, count, &decision.source));
@@ -113,28 +143,30 @@ impl Threads {
             }
         }
         // Before the decision itself, because its key marks the whole text as taken up.
-        self.feed_hosts(entry, id, &key, (text, &decision, Some(task), long.is_some()), feed).await?;
-        self.feed_denials(entry, (id, task), &key, (denied, &decision), feed).await?;
+        self.hosts.feed_hosts(entry, id, &key, (text, &decision, Some(task), long.is_some()), feed).await?;
+        self.hosts.feed_denials(entry, (id, task), &key, (denied, &decision), feed).await?;
         let unheard = feed_remarks(id, (&key, number), (&decision, remarks), feed).await?;
         // The text's own key is left for the new attempt, which begins once this task has ended.
         let ends = matches!(decision.verb, Verb::Retry { .. }) && may_now(&decision);
         let apart = decision.verb.is_apart() && may_now(&decision);
         let who = &decision.poster;
-        if (ends || apart) && self.is_taken_up(entry, number, &key, who.id).await? {
+        if (ends || apart) && self.answers.is_taken_up(entry, number, &key, who.id).await? {
             return Ok(());
         }
         if apart {
-            return self.carry_out(entry, number, &key, (who, &decision.verb), &decision.source).await;
+            return self.apart.carry_out(entry, number, &key, (who, &decision.verb), &decision.source).await;
         }
         // The task is not ended if the new attempt may not begin.
-        if ends && let Some(answer) = self.bars_attempt(entry, &feed.look(id).await?, &decision).await? {
-            return self.answer_once(entry, number, &key, &answer).await;
+        if ends && let Some(answer) = self.retries.bars_attempt(entry, &feed.look(id).await?, &decision).await? {
+            return self.answers.answer_once(entry, number, &key, &answer).await;
         }
         let key = if ends { format!("{key}~") } else { key };
         feed.feed(id, &key, Input::Decided { decision: Box::new(decision) }).await?;
         tell_unheard(id, &key, unheard, feed).await
     }
+}
 
+impl Follower {
     /// Judges what is held about the checkpoint that stands.
     async fn judge_held(&self, task: &Task, feed: &dyn Feed) -> Result<(), Trouble> {
         match &task.state {
@@ -150,7 +182,7 @@ impl Threads {
     pub async fn recheck(&self, task: &Task, n: u32, sources: &[Source], feed: &dyn Feed) -> Result<(), Trouble> {
         let key = task.request.as_ref().map(|r| r.repository.as_str()).unwrap_or_default();
         let Some(entry) = self.config.repository(key) else { return Ok(()) };
-        let at = self.place(&entry)?;
+        let at = self.addresses.at(&entry)?;
         // What was held since this was asked for is judged with it: an open effect keeps the list that it began with.
         let now = feed.look(task.id).await?;
         let stands = now.checkpoint().is_some_and(|at| at.n == n);
@@ -166,9 +198,10 @@ impl Threads {
             return Ok(());
         }
         let sources = open;
-        let thread = whole(self.thread(&entry, &at, task, &sources).await?)?;
-        self.was_at(&entry, &at, feed).await?;
-        for FoundDecision { decision, .. } in self.decisions(&entry, task, &thread, Some(&sources)).await?.all()? {
+        let thread = whole(self.reader.thread(&entry, &at, task, &sources).await?)?;
+        self.moves.was_at(&entry, &at, feed).await?;
+        let found = self.decisions.decisions(&entry, task, &thread, Some(&sources)).await?.all()?;
+        for FoundDecision { decision, .. } in found {
             // Held again it would be lost, because its key counts once; the end of this pause asks for it again.
             if feed.look(task.id).await?.review_is_interrupted() {
                 return Ok(());
@@ -185,7 +218,7 @@ impl Threads {
         let Some(entry) = self.config.repository(key) else { return Ok(None) };
         let thread = whole(self.follow(&entry, task.id, feed).await?)?;
         let only = std::slice::from_ref(source);
-        Ok(self.decisions(&entry, task, &thread, Some(only)).await?.all()?.pop().map(|it| it.decision))
+        Ok(self.decisions.decisions(&entry, task, &thread, Some(only)).await?.all()?.pop().map(|it| it.decision))
     }
 }
 

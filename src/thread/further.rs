@@ -1,16 +1,21 @@
 //! Commands of a text besides the strongest one, which alone is carried out as its decision. Hosts are carried out too (`hosts.rs`),
 //! questions are answered, and the author is told which of the others were not followed.
 
-use super::Threads;
+use super::answer::Answers;
+use super::groups::Groups;
+use super::own::OwnCommandReader;
 use super::words::{self, parsed_with};
 use crate::command::{Command, OwnNames};
+use crate::config::Process;
 use crate::config::process::Repository;
 use crate::line::Line;
 use crate::message::{self, About};
 use crate::redact;
+use crate::store::Store;
 use crate::trouble::Trouble;
 use domain::{Access, Account, Event, Task, TaskId, Verb};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A further command of a text.
 #[derive(Debug, PartialEq, Eq)]
@@ -169,7 +174,16 @@ pub fn beside_key(key: &str) -> String {
     format!("{key}?")
 }
 
-impl Threads {
+/// Answers them.
+pub struct FurtherCommands {
+    pub(super) config: Arc<Process>,
+    pub(super) store: Store,
+    pub(super) groups: Arc<Groups>,
+    pub(super) own: Arc<OwnCommandReader>,
+    pub(super) answers: Arc<Answers>,
+}
+
+impl FurtherCommands {
     /// Answers the further commands of a text where no task is at work, in one comment. `key` is the text's; then its author, the text, and
     /// the command that is carried out; `own` are the repository's own commands as they were when the text was read.
     pub async fn answer_beside(
@@ -186,7 +200,7 @@ impl Threads {
             None => None,
         };
         let Some(answer) = self.beside(entry, (said, own), right, ended.as_ref()).await? else { return Ok(()) };
-        self.answer_once(entry, number, &beside_key(key), &answer).await
+        self.answers.answer_once(entry, number, &beside_key(key), &answer).await
     }
 
     /// What is answered to the further commands of a text; none where there is nothing to say. `task` is none where no task is at work; where
@@ -208,7 +222,7 @@ impl Threads {
                 _ => None,
             };
             if let Some(verb) = asks
-                && self.barred(entry, (&verb, account, right), task).await?.is_some()
+                && self.groups.barred(entry, (&verb, account, right), task).await?.is_some()
             {
                 continue;
             }
@@ -224,11 +238,11 @@ impl Threads {
                     parts.push(message::cost(&about, &message::sums(&log)));
                 }
                 (FurtherCommand::Help, Some(task)) if !task.state.ended() => {
-                    parts.push(self.help_at_work(entry, right).await)
+                    parts.push(self.own.help_at_work(entry, right).await)
                 }
-                (FurtherCommand::Help, _) => parts.push(self.help(entry, right).await),
+                (FurtherCommand::Help, _) => parts.push(self.own.help(entry, right).await),
                 (FurtherCommand::Unknown { word, why: None }, Some(task)) if !task.state.ended() => {
-                    let why = self.own_while_at_work(entry, &word, right).await;
+                    let why = self.own.own_while_at_work(entry, &word, right).await;
                     parts.push(message::unknown_command(&word, why.as_deref()));
                 }
                 (FurtherCommand::Unknown { word, why }, _) => {

@@ -2,20 +2,31 @@
 //! of code by the `CODEOWNERS` of the base. What cannot be asked now lets nobody in and refuses nobody: the text waits.
 //! Tests: `tests/stories/groups.rs`.
 
-use super::Threads;
+use super::accounts::Accounts;
+use super::branch_tips::BranchTips;
+use crate::config::Process;
 use crate::config::code_owners::{CodeOwners, MAX_BYTES, PLACES};
 use crate::config::process::Repository;
 use crate::config::who::{Group, bar_of, groups, is_everybody, is_of_readers, word_of};
-use crate::forge;
+use crate::forge::{self, Forge};
 use crate::git::{GitError, Repos};
 use crate::trouble::Trouble;
 use domain::{Access, Account, Commit, Task, Verb};
+use std::sync::Arc;
 
 /// The words of the lists that let somebody in, without those that name everybody who may anyway; or whom a list names that does not, as the
 /// end of "it is for".
 pub(crate) type Admission = Result<Vec<String>, String>;
 
-impl Threads {
+/// Looks whether the operator lets somebody give a command.
+pub struct Groups {
+    pub(super) config: Arc<Process>,
+    pub(super) forge: Arc<dyn Forge>,
+    pub(super) accounts: Arc<Accounts>,
+    pub(super) tips: Arc<BranchTips>,
+}
+
+impl Groups {
     /// Whether the operator lets this account give this command; `task` is the one that it is given to, if any.
     ///
     /// # Errors
@@ -32,7 +43,7 @@ impl Threads {
         }
     }
 
-    /// As [`Threads::admits`]: whom the operator restricts this command to, if that excludes this account.
+    /// As [`Groups::admits`]: whom the operator restricts this command to, if that excludes this account.
     pub async fn barred(
         &self,
         entry: &Repository,
@@ -42,7 +53,7 @@ impl Threads {
         Ok(self.admits(entry, given, task).await?.err())
     }
 
-    /// As [`Threads::admits`], of a command by its name.
+    /// As [`Groups::admits`], of a command by its name.
     pub(super) async fn admits_to(
         &self,
         entry: &Repository,
@@ -60,7 +71,7 @@ impl Threads {
         Ok(Ok(listed))
     }
 
-    /// As [`Threads::admits`], of a command of the repository's own, which begins a task: `among` is what its file says; nothing = all writers.
+    /// As [`Groups::admits`], of a command of the repository's own, which begins a task: `among` is what its file says; nothing = all writers.
     pub async fn admits_by_file(
         &self,
         entry: &Repository,
@@ -106,7 +117,9 @@ impl Threads {
         match self.forge.in_team(organisation, name, &account).await? {
             Some(is_in) => Ok(is_in),
             // A forge that is starting also shows no team.
-            None if !self.forge_answers().await => Err(Trouble::later("the forge does not say who is in a team")),
+            None if !self.accounts.forge_answers().await => {
+                Err(Trouble::later("the forge does not say who is in a team"))
+            }
             None => {
                 tracing::warn!(organisation, name, "a team of [who] is not there, or the bot may not see who is in it");
                 Ok(false)
@@ -116,21 +129,19 @@ impl Threads {
 
     /// Whether the account owns each file that the task changed and that has an owner; without such a file, whether it owns any.
     async fn is_code_owner(&self, entry: &Repository, account: &Account, task: Option<&Task>) -> Result<bool, Trouble> {
-        let Some(repos) = self.repos() else {
-            return Err(Trouble::later("no repository is here to read CODEOWNERS in"));
-        };
+        let repos = &self.tips.repos;
         let base = match task.and_then(|task| task.base.clone()) {
             Some(base) => Some(base),
-            None => self.fetched_tip(entry).await?,
+            None => self.tips.fetched_tip(entry).await?,
         };
         let Some(base) = base else { return Ok(false) };
         // The repositories of this host are a cache, which may have been deleted since.
-        self.here(entry, &base).await?;
+        self.tips.here(entry, &base).await?;
         let owners = read(repos, &entry.key, &base).await?;
         let head = task.filter(|task| !task.of_a_pull()).and_then(|task| task.head.as_ref());
         let changes = match head.filter(|head| **head != base) {
             Some(head) => {
-                self.here(entry, head).await?;
+                self.tips.here(entry, head).await?;
                 repos.changes(&entry.key, &base, head).await?
             }
             None => Vec::new(),

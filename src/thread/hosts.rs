@@ -1,14 +1,19 @@
 //! Hosts that a text allows or denies besides its strongest command; and what the configuration and the store say about what is asked for.
 
-use super::{Asking, Feed, Threads, decision_key, words};
+use super::answer::Answers;
+use super::groups::Groups;
+use super::keys::decision_key;
+use super::{Asking, Feed, words};
 use crate::clock::now;
+use crate::config::Process;
 use crate::config::process::Repository;
 use crate::egress::overruled;
 use crate::message;
-use crate::store::TakeBack;
+use crate::store::{Store, TakeBack};
 use crate::trouble::Trouble;
 use domain::{Bar, Decision, Input, Source, Task, TaskId, Verb, names_grant};
 use protocol::router::Rule;
+use std::sync::Arc;
 
 /// The forge's number of the text that began the task.
 pub(super) fn began(task: &Task) -> i64 {
@@ -53,7 +58,15 @@ pub fn hosts_key(key: &str) -> String {
     format!("{key}~hosts")
 }
 
-impl Threads {
+/// Judges the hosts of a text, and looks up what its command is judged by.
+pub struct HostCommands {
+    pub(super) config: Arc<Process>,
+    pub(super) store: Store,
+    pub(super) groups: Arc<Groups>,
+    pub(super) answers: Arc<Answers>,
+}
+
+impl HostCommands {
     /// Feeds the further hosts of a text, each as a decision of its own. `key` is the text's. One from before the task is carried out beside it,
     /// and its hosts with it, where they were not answered before: only what it denies, because what it allows was for no task;
     /// as of one that is `too_long`, of which nothing else is taken.
@@ -121,7 +134,7 @@ impl Threads {
             true if nowhere.is_empty() => {
                 self.store.note_input_of(&entry.key, key, now()).await.map(drop).map_err(Trouble::from)
             }
-            true => self.answer_once(entry, number, key, &nowhere.join("\n\n")).await,
+            true => self.answers.answer_once(entry, number, key, &nowhere.join("\n\n")).await,
             false => Ok(()),
         }
     }
@@ -146,7 +159,7 @@ impl Threads {
         let mut inputs = Vec::new();
         for mut verb in hosts {
             self.look_up(entry, &strongest.source, &mut verb).await?;
-            let admission = self.admits(entry, (&verb, &strongest.poster, strongest.right), task).await?;
+            let admission = self.groups.admits(entry, (&verb, &strongest.poster, strongest.right), task).await?;
             let (listed, barred) = admission.map_or_else(|whom| (Vec::new(), Some(whom)), |listed| (listed, None));
             let decision = Decision { barred, listed, verb, ..strongest.clone() };
             inputs.push(Input::Decided { decision: Box::new(decision) });

@@ -1,13 +1,20 @@
 //! Follows a repository by its id after a change of name or owner, and tells people with a task there.
 
-use super::{Feed, Threads};
+use super::Feed;
 use crate::config::process::Repository;
-use crate::forge::RepoRef;
-use crate::store::{Address, unless_unreadable};
+use crate::forge::{RepoRef, RepositoryAddresses};
+use crate::store::{Address, Store, unless_unreadable};
 use crate::trouble::Trouble;
 use domain::{Input, Notice, TaskId};
+use std::sync::Arc;
 
-impl Threads {
+/// Follows repositories that were renamed or given away.
+pub struct Moves {
+    pub(super) store: Store,
+    pub(super) addresses: Arc<RepositoryAddresses>,
+}
+
+impl Moves {
     /// Asks the forge where the repository is now, and tells its live tasks of a new name once.
     pub async fn find(&self, entry: &Repository, feed: &dyn Feed) -> Result<RepoRef, Trouble> {
         let now = self.addresses.look(entry).await?;

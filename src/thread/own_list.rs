@@ -1,7 +1,7 @@
 //! A list of steps that somebody posted after a plan, as the words of the `/fix` that comes behind it. Read when the `/fix` is, so that one that
 //! was deleted meanwhile counts no more, and one that was changed lets nothing begin. Tests: below and `tests/stories/models.rs`.
 
-use super::Threads;
+use super::decisions::Decisions;
 use super::words::too_long;
 use crate::config::process::Repository;
 use crate::forge::Comment;
@@ -9,7 +9,7 @@ use crate::redact;
 use crate::trouble::Trouble;
 use domain::{Decision, Task, Verb, plan};
 
-impl Threads {
+impl Decisions {
     /// Adds to a `/fix` without a list of its own the newest one that its author posted since the plan. Where that was edited, the `/fix` counts
     /// as edited too: the planner's own list is not what its author means.
     pub(super) async fn add_own_list(
@@ -23,7 +23,7 @@ impl Threads {
         let (span, who) = ((plan.number, decision.number), decision.poster.id);
         let Verb::Fix { words, .. } = &mut decision.verb else { return Ok(()) };
         let Some(comment) = posted(comments, span, who).filter(|_| plan::read(words).is_empty()) else { return Ok(()) };
-        match self.comment_edited(entry, comment).await? {
+        match self.edits.comment_edited(entry, comment).await? {
             true => decision.edited = true,
             false => *words = format!("{words}\n\n{}", redact::in_words(&comment.body)).trim().to_owned(),
         }

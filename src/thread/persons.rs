@@ -2,8 +2,8 @@
 //! only their commands, and questions to the bot by its name, are the task's. Tests: `tests/stories/reviews.rs`.
 
 use super::hosts::began;
-use super::replies::Replies;
-use super::{Threads, words};
+use super::replies::{InlineComments, Replies};
+use super::words;
 use crate::config::process::Repository;
 use crate::forge::{RepoRef, Review, ReviewComment};
 use crate::store::StoreError;
@@ -34,9 +34,9 @@ pub(super) fn command_alone(verb: Verb, own: &[&ReviewComment], right: Access) -
     strongest.map_or(nothing, |it| it.command.verb)
 }
 
-impl Threads {
+impl InlineComments {
     /// The replies to the bot's own inline comments that give a command or ask the bot by its name, of those that were written since the task
-    /// began. `place` and `again` are those of [`Threads::replies`].
+    /// began. `place` and `again` are those of [`InlineComments::replies`].
     pub(super) async fn replies_with_command(
         &self,
         task: &Task,
@@ -44,9 +44,11 @@ impl Threads {
         reviews: &[Review],
         again: &[i64],
     ) -> Result<Replies, StoreError> {
-        let mine: Vec<Review> = reviews.iter().filter(|review| review.author.id == self.me.id).cloned().collect();
-        let asks =
-            |reply: &ReviewComment| !words::inline_commands(&[reply]).is_empty() || self.asked_by_name(reply).is_some();
+        let mine = reviews.iter().filter(|review| review.author.id == self.accounts.me.id);
+        let mine: Vec<Review> = mine.cloned().collect();
+        let asks = |reply: &ReviewComment| {
+            !words::inline_commands(&[reply]).is_empty() || self.accounts.asked_by_name(reply).is_some()
+        };
         let mut replies = self.replies(place, &mine, asks, again).await?;
         // Earlier ones are left for when the task has ended.
         replies.found.retain(|reply| reply.id > began(task));
@@ -66,6 +68,6 @@ impl Threads {
         if task.persons_pull().is_some() && self.store.knows_input(&bare_key(review.id)).await? {
             return Ok(Vec::new());
         }
-        Ok(self.forge.review_comments(&self.place(entry)?, pull, review.id).await?)
+        Ok(self.forge.review_comments(&self.addresses.at(entry)?, pull, review.id).await?)
     }
 }

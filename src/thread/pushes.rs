@@ -1,8 +1,8 @@
 //! `/test-pr --each-push`: a new head of a watched pull request is queued as a test run of whoever asked, while they may ask; and
 //! `/test-pr --off`. Tests: `tests/stories/test_runs.rs`.
 
-use super::test_runs::meant;
-use super::{Feed, Threads};
+use super::Feed;
+use super::test_runs::{TestRequests, meant};
 use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::{self, NewStatus, PullRequest, RepoRef, Status, StatusState};
@@ -12,7 +12,7 @@ use crate::trouble::Trouble;
 use domain::{Access, Commit, TestRun};
 use std::collections::HashMap;
 
-impl Threads {
+impl TestRequests {
     /// `/test-pr --off` of `login`; `key` is the text's.
     pub(super) async fn test_off(
         &self,
@@ -22,7 +22,7 @@ impl Threads {
         login: &str,
     ) -> Result<(), Trouble> {
         self.store.unwatch_pull(&entry.key, number, &format!("{key}~off"), now()).await?;
-        self.answer_once(entry, number, key, &test_off(login)).await
+        self.answers.answer_once(entry, number, key, &test_off(login)).await
     }
 
     /// Runs again what somebody asked for at each push, where this is a pull request that was pushed to since, and they may still ask. True
@@ -35,9 +35,9 @@ impl Threads {
         if watched.is_empty() {
             return Ok(false);
         }
-        let at = self.place(entry)?;
+        let at = self.addresses.at(entry)?;
         let pull = self.forge.pull(&at, number).await?;
-        self.was_at(entry, &at, feed).await?;
+        self.moves.was_at(entry, &at, feed).await?;
         let mut waits = false;
         for one in &watched {
             waits |= self.test_head(entry, (&pull, &at), one).await?;
@@ -64,7 +64,7 @@ impl Threads {
         let said = |why| push_not_tested(&seen.poster.login, &commit, why);
         let name = |what| format!("push:{key}:{number}:{}:{commit}~{what}", seen.run.bug);
         if let Some(why) = self.bars_push(entry, seen, (pull, at)).await? {
-            self.answer_once(entry, number, &name("ended"), &said(why)).await?;
+            self.answers.answer_once(entry, number, &name("ended"), &said(why)).await?;
             self.store.unwatch_seen(key, number, seen).await?;
             return Ok(false);
         }
@@ -73,7 +73,7 @@ impl Threads {
         match self.queue(entry, number, Cause::Push(seen.clone()), &seen.poster, run).await? {
             Some(minutes) => {
                 let why = PushNotTested::Full(self.config.tests.per_hour, minutes);
-                self.answer_once(entry, number, &name("full"), &said(why)).await?;
+                self.answers.answer_once(entry, number, &name("full"), &said(why)).await?;
                 self.show_waiting(at, &commit, seen).await?;
                 Ok(true)
             }
@@ -108,10 +108,10 @@ impl Threads {
             return Ok(Some(PushNotTested::Gone));
         }
         let account = forge::Account { id: seen.poster.id, login: seen.poster.login.clone() };
-        let right = self.right(entry, &account, &mut HashMap::new()).await?;
+        let right = self.accounts.right(entry, &account, &mut HashMap::new()).await?;
         let command = if seen.run.bug { "test-pr-bug" } else { "test-pr" };
         let barred =
-            right < Access::Write || self.admits_to(entry, (command, &seen.poster, right), None).await?.is_err();
+            right < Access::Write || self.groups.admits_to(entry, (command, &seen.poster, right), None).await?.is_err();
         Ok(barred.then_some(PushNotTested::NoRight))
     }
 }

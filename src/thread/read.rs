@@ -1,11 +1,11 @@
 //! The current thread of one task on the forge: issue, comments, pull request and reviews, and which of these could not be read.
 
-use super::Threads;
-use super::replies::Replies;
+use super::replies::{InlineComments, Replies};
 use crate::config::process::Repository;
-use crate::forge::{Comment, ForgeError, Issue, PullRequest, RepoRef, Review, ReviewComment};
+use crate::forge::{Comment, Forge, ForgeError, Issue, PullRequest, RepoRef, Review, ReviewComment};
 use crate::trouble::Trouble;
 use domain::{Source, Task, Verb};
+use std::sync::Arc;
 
 /// The current thread of one task.
 pub struct Thread {
@@ -113,7 +113,25 @@ fn review_of(source: &Source) -> Option<i64> {
     }
 }
 
-impl Threads {
+/// The pull request of this number; none if it is an issue.
+pub(crate) async fn pull_here(forge: &dyn Forge, at: &RepoRef, number: u64) -> Result<Option<PullRequest>, Trouble> {
+    if !forge.issue(at, number).await?.is_pull {
+        return Ok(None);
+    }
+    match forge.pull(at, number).await {
+        Err(ForgeError::NotFound(_)) => Err(Trouble::later("the forge does not show the pull request")),
+        found => Ok(Some(found?)),
+    }
+}
+
+/// Reads the threads of tasks.
+pub struct ThreadReader {
+    pub(super) forge: Arc<dyn Forge>,
+    /// What people wrote on lines.
+    pub lines: Arc<InlineComments>,
+}
+
+impl ThreadReader {
     /// Reads the thread of a task, with the replies among `again`, taken up or not.
     pub(super) async fn thread(
         &self,
@@ -123,7 +141,7 @@ impl Threads {
         again: &[Source],
     ) -> Result<Thread, Trouble> {
         // Noted before there is a pull request, so that no reply to it is older.
-        let since = self.replies_since(entry).await?;
+        let since = self.lines.replies_since(entry).await?;
         let number = task.request.as_ref().map_or(0, |r| r.issue);
         let (issue, talk) = tokio::join!(self.forge.issue(at, number), self.forge.comments(at, number));
         let (what, mut hidden) = (Part::Issue(number), Vec::new());
@@ -151,9 +169,9 @@ impl Threads {
         let mut replies = Replies::default();
         if let Some(pull) = &pull {
             let place = (at, pull.number, pull.updated_at);
-            replies = self.replies(place, &reviews, |reply| reply.created_at >= since, &again).await?;
+            replies = self.lines.replies(place, &reviews, |reply| reply.created_at >= since, &again).await?;
         } else if let (Some(number), Some(issue)) = (persons, &issue) {
-            replies = self.replies_with_command(task, (at, number, issue.updated_at), &reviews, &again).await?;
+            replies = self.lines.replies_with_command(task, (at, number, issue.updated_at), &reviews, &again).await?;
         }
         if let Some(moved @ ForgeError::Moved(_)) = replies.failed {
             return Err(moved.into());

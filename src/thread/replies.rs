@@ -2,14 +2,15 @@
 //! too, and shows in the list of reviews only how many comments each has. Facts: Gitea 1.25, `tests/contract/remarks.rs`.
 //! Tests: `tests/stories/replies.rs`.
 
-use super::{SLACK_MS, Threads, decision_key};
+use super::accounts::Accounts;
+use super::keys::{SLACK_MS, decision_key};
 use crate::config::process::Repository;
-use crate::forge::{ForgeError, RepoRef, Review, ReviewComment, ReviewState, own_remarks};
-use crate::store::StoreError;
+use crate::forge::{Forge, ForgeError, RepoRef, RepositoryAddresses, Review, ReviewComment, ReviewState, own_remarks};
+use crate::store::{Store, StoreError};
 use crate::trouble::Trouble;
 use domain::Source;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Reviews that are remembered; with more, all are looked at once again.
 const MOST: usize = 10_000;
@@ -53,7 +54,16 @@ pub fn source(reply: &ReviewComment) -> Source {
     Source::Reply { review: reply.review, comment: reply.id }
 }
 
-impl Threads {
+/// Reads what people wrote on the lines of a pull request.
+pub struct InlineComments {
+    pub(super) store: Store,
+    pub(super) forge: Arc<dyn Forge>,
+    pub(super) addresses: Arc<RepositoryAddresses>,
+    pub(super) accounts: Arc<Accounts>,
+    pub(super) read_replies: ReadReplies,
+}
+
+impl InlineComments {
     /// Since when replies count in this repository, by the forge's clock: earlier versions did not read them, and what was said to those is
     /// not taken up by this one.
     pub(super) async fn replies_since(&self, entry: &Repository) -> Result<i64, Trouble> {
@@ -98,7 +108,7 @@ impl Threads {
             };
             let mut all = inline.len() == review.comments as usize;
             for reply in of_people(review, inline) {
-                if self.counts(&reply.author) && of_use(&reply) {
+                if self.accounts.counts(&reply.author) && of_use(&reply) {
                     all &= self.store.knows_input(&decision_key(&source(&reply))).await?;
                     replies.found.push(reply);
                 }

@@ -1,7 +1,7 @@
 //! The terms on which a task may begin: the options of its command, checked against what the operator offers and this person may grant. All
 //! of it is checked before anything begins, and before a task is ended for a new attempt. Pure. Tests: below and `tests/stories/terms.rs`.
 
-use super::Threads;
+use super::attempt::Retries;
 use crate::config::Process;
 use crate::config::process::Repository;
 use crate::config::project::Granted;
@@ -74,7 +74,7 @@ pub(crate) fn unused_on_a_pull(terms: &Terms, login: &str) -> Option<String> {
     Some(message::term_refused(login, option, &value, why))
 }
 
-impl Threads {
+impl Retries {
     /// The terms of a new attempt at this task, if this person may begin one: checked as its command with the same options would be. An
     /// error within is the answer to post.
     pub(crate) async fn attempt(
@@ -91,7 +91,7 @@ impl Threads {
         };
         let mut given = terms;
         if let Some(own) = task.request.as_ref().and_then(|request| request.own.as_ref()) {
-            if let Err(whom) = self.admits_by_file(entry, &own.who, (account, right)).await? {
+            if let Err(whom) = self.groups.admits_by_file(entry, &own.who, (account, right)).await? {
                 return Ok(Err(message::own_not_among(login, &own.name, &whom)));
             }
             agreed.budget = own.narrowed(&agreed.budget);
@@ -100,7 +100,7 @@ impl Threads {
         }
         let begins = Verb::begin(task.kind, String::new(), Terms::default());
         for verb in [&begins].into_iter().chain(&asked_beside(&given, &agreed)) {
-            if let Some(whom) = self.barred(entry, (verb, account, right), None).await? {
+            if let Some(whom) = self.groups.barred(entry, (verb, account, right), None).await? {
                 return Ok(Err(message::not_among(login, verb.command().unwrap_or_default(), &whom)));
             }
         }

@@ -2,19 +2,40 @@
 //! is told why not. What is run at each push: `pushes.rs`.
 //! The caller checks that the author has write access to the code. Tests: `tests/stories/test_runs.rs`.
 
-use super::Threads;
+use super::accounts::Accounts;
+use super::answer::Answers;
+use super::groups::Groups;
+use super::moved::Moves;
+use super::read::pull_here;
 use crate::clock::now;
+use crate::config::Process;
 use crate::config::process::Repository;
-use crate::forge::{ForgeError, PullRequest, RepoRef};
+use crate::forge::{Forge, PullRequest, RepoRef, RepositoryAddresses};
 use crate::message::{NotTested, not_tested};
-use crate::store::{Cause, NewTestRun, TakenUp};
+use crate::store::{Cause, NewTestRun, Store, TakenUp};
 use crate::trouble::Trouble;
 use domain::{Account, Commit, TestRun, Verb};
+use std::sync::Arc;
+use tokio::sync::Notify;
 
 /// Milliseconds per minute.
 const MINUTE_MS: i64 = 60_000;
 
-impl Threads {
+/// Takes up what people ask to be run on a branch.
+pub struct TestRequests {
+    pub(super) config: Arc<Process>,
+    pub(super) store: Store,
+    pub(super) forge: Arc<dyn Forge>,
+    pub(super) addresses: Arc<RepositoryAddresses>,
+    pub(super) accounts: Arc<Accounts>,
+    pub(super) groups: Arc<Groups>,
+    pub(super) moves: Arc<Moves>,
+    pub(super) answers: Arc<Answers>,
+    /// Notified when a test run was queued.
+    pub bell: Arc<Notify>,
+}
+
+impl TestRequests {
     /// Queues the test run that `poster` asks for on this issue or pull request; `key` is the text's.
     pub async fn test(
         &self,
@@ -25,12 +46,12 @@ impl Threads {
     ) -> Result<(), Trouble> {
         let Verb::Test { command, setup, branch, bug, each_push } = verb else { return Ok(()) };
         let most = self.config.tests.per_hour;
-        let no = async |why| self.answer_once(entry, number, key, &not_tested(&poster.login, why)).await;
+        let no = async |why| self.answers.answer_once(entry, number, key, &not_tested(&poster.login, why)).await;
         if most == 0 {
             return no(NotTested::Off).await;
         }
-        let at = self.place(entry)?;
-        let pull = self.pull_here(&at, number).await?;
+        let at = self.addresses.at(entry)?;
+        let pull = pull_here(&*self.forge, &at, number).await?;
         match &pull {
             None if *each_push => return no(NotTested::NoPull).await,
             Some(pull) if *each_push && !pull.open => return no(NotTested::Closed).await,
@@ -52,7 +73,7 @@ impl Threads {
         let stands = self.forge.branch(&at, branch).await?.and_then(|commit| Commit::parse(&commit).ok());
         let Some(commit) = stands else {
             // A forge that is starting also reports no branch.
-            return match self.forge_answers().await {
+            return match self.accounts.forge_answers().await {
                 true => no(NotTested::NoBranch(branch)).await,
                 false => Err(Trouble::later("the forge does not say where the branch stands")),
             };
@@ -81,7 +102,7 @@ impl Threads {
         match self.queue(entry, number, Cause::Text(key.to_owned()), poster, run).await? {
             Some(minutes) => {
                 let text = not_tested(&poster.login, NotTested::Full(most, minutes));
-                self.answer_once(entry, number, key, &text).await
+                self.answers.answer_once(entry, number, key, &text).await
             }
             None => Ok(()),
         }
@@ -102,22 +123,11 @@ impl Threads {
             TakenUp::Known => {}
             TakenUp::Begun(id) => {
                 tracing::info!(run = id, repository = entry.key, number, "a test run was asked for");
-                self.tests.notify_one();
+                self.bell.notify_one();
             }
             TakenUp::Full(until) => return Ok(Some((until - now()).max(0) / MINUTE_MS + 1)),
         }
         Ok(None)
-    }
-
-    /// The pull request of this number; none if it is an issue.
-    pub(crate) async fn pull_here(&self, at: &RepoRef, number: u64) -> Result<Option<PullRequest>, Trouble> {
-        if !self.forge.issue(at, number).await?.is_pull {
-            return Ok(None);
-        }
-        match self.forge.pull(at, number).await {
-            Err(ForgeError::NotFound(_)) => Err(Trouble::later("the forge does not show the pull request")),
-            found => Ok(Some(found?)),
-        }
     }
 }
 

@@ -5,14 +5,19 @@
 //! `tests/stories/upstream_issues.rs`.
 
 use super::Threads;
+use super::accounts::Accounts;
+use super::answer::Answers;
 use crate::checkpoint::mark;
+use crate::config::Process;
 use crate::config::process::Repository;
-use crate::forge::{ForgeError, Issue, IssueEdit, RepoRef};
+use crate::forge::{Forge, ForgeError, Issue, IssueEdit, IssueLocks, RepoRef, RepositoryAddresses};
 use crate::message::{upstream_issue_body, upstream_issue_closed, upstream_issue_title};
-use crate::store::UpstreamIssueRow;
+use crate::secret::Secret;
+use crate::store::{Store, UpstreamIssueRow};
 use crate::trouble::Trouble;
-use crate::upstream::{GitHub, IssueState, SourceNow, UpstreamIssue};
+use crate::upstream::{GitHub, IssueState, SourceNow, UpstreamIssue, Upstreams};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Issues that are opened in one round, and those that are looked at because they are not listed any more.
@@ -27,7 +32,38 @@ struct Pair<'a> {
     source: SourceNow,
 }
 
-impl Threads {
+/// Opens issues of an upstream here.
+pub struct IssueImports {
+    config: Arc<Process>,
+    store: Store,
+    forge: Arc<dyn Forge>,
+    addresses: Arc<RepositoryAddresses>,
+    accounts: Arc<Accounts>,
+    answers: Arc<Answers>,
+    /// What keeps repositories in step with their upstreams.
+    upstreams: Arc<Upstreams>,
+    /// Key of the marks by which its issues are found again.
+    mark_key: Secret,
+    /// One round of a repository at a time.
+    rounds: IssueLocks,
+}
+
+impl IssueImports {
+    /// `mark_key` is that of the marks in the bot's posts; what is closed upstream is told by the answers of `threads`.
+    pub fn new(
+        config: Arc<Process>,
+        store: Store,
+        addresses: Arc<RepositoryAddresses>,
+        upstreams: Arc<Upstreams>,
+        mark_key: Secret,
+        threads: &Threads,
+    ) -> Self {
+        let forge = addresses.forge().clone();
+        let (accounts, answers) = (threads.accounts.clone(), threads.answers.clone());
+        let rounds = IssueLocks::default();
+        Self { config, store, forge, addresses, accounts, answers, upstreams, mark_key, rounds }
+    }
+
     /// Opens here what is new upstream, where the operator names a label, and says what was closed there. Gives how many were opened. One round
     /// of a repository at a time.
     ///
@@ -36,7 +72,6 @@ impl Threads {
     /// goes on from there.
     pub async fn bring_upstream_issues(&self, entry: &Repository) -> Result<usize, Trouble> {
         let Some(label) = self.config.upstream_label_of(&entry.key) else { return Ok(0) };
-        let Some(upstreams) = &self.upstreams else { return Ok(0) };
         // Whoever has the name now may be somebody else: a comparison has to have noted the number first.
         if entry.upstream_id == 0 {
             tracing::debug!(
@@ -45,9 +80,8 @@ impl Threads {
             );
             return Ok(0);
         }
-        // No issue has this number.
-        let _turn = self.turns.enter(&entry.key, 0).await;
-        let Some((github, source)) = upstreams.on_github(entry).await.map_err(later)? else {
+        let _round = self.rounds.enter(&entry.key, 0).await;
+        let Some((github, source)) = self.upstreams.on_github(entry).await.map_err(later)? else {
             tracing::debug!(
                 repository = entry.key,
                 "its upstream's issues are not read: GitHub does not say which one it is"
@@ -151,8 +185,8 @@ impl Threads {
 
     /// The bot's own issues with a mark, by what it says; of two with the same one the younger is closed.
     async fn own_marked(&self, pair: &Pair<'_>) -> Result<HashMap<String, u64>, Trouble> {
-        let mut ours: Vec<Issue> = self.forge.issues_by(&pair.at, &self.me.login).await?;
-        ours.retain(|issue| issue.author.id == self.me.id);
+        let mut ours: Vec<Issue> = self.forge.issues_by(&pair.at, &self.accounts.me.login).await?;
+        ours.retain(|issue| issue.author.id == self.accounts.me.id);
         ours.sort_by_key(|issue| issue.number);
         // One that is opened while pages are read shifts another onto the next page too.
         ours.dedup_by_key(|issue| issue.number);
@@ -200,7 +234,7 @@ impl Threads {
         let page = pair.github.issue_page(&pair.source.name, row.number);
         let text = upstream_issue_closed(&pair.source.name, &page, row.number, gone);
         let key = format!("upstream-closed:{}:{}:{}:{}", pair.entry.key, row.forge_id, row.upstream, row.number);
-        match self.answer_once(pair.entry, row.issue, &key, &text).await {
+        match self.answers.answer_once(pair.entry, row.issue, &key, &text).await {
             // It was deleted here: nobody is left to be told.
             Err(Trouble::Later { .. } | Trouble::Doubtful { .. }) if self.is_gone(pair, row.issue).await => {}
             told => told?,
@@ -210,7 +244,8 @@ impl Threads {
     }
 
     async fn is_gone(&self, pair: &Pair<'_>, issue: u64) -> bool {
-        matches!(self.forge.issue(&pair.at, issue).await, Err(ForgeError::NotFound(_))) && self.forge_answers().await
+        matches!(self.forge.issue(&pair.at, issue).await, Err(ForgeError::NotFound(_)))
+            && self.accounts.forge_answers().await
     }
 }
 

@@ -1,7 +1,6 @@
 //! Open remarks that their authors took back, as the forge shows it. Only looks, and only while remarks are open.
 
-use super::Threads;
-use super::read::Thread;
+use super::read::{Thread, ThreadReader};
 use crate::forge::{ForgeError, RepoRef, Review, ReviewComment, ReviewState};
 use domain::{Remark, RemarkWithdrawn, Source, Task, Withdrawal};
 use std::collections::BTreeMap;
@@ -10,7 +9,7 @@ use tokio::time::Instant;
 /// The most comments outside of reviews that are looked for, one request each.
 const MOST_COMMENTS: usize = 10;
 
-impl Threads {
+impl ThreadReader {
     /// Open remarks of this task that were taken back: one request for the reviews, and one for each review with open remarks. What cannot be
     /// found out until `end` is left for the next time.
     pub async fn withdrawn(&self, at: &RepoRef, task: &Task, end: Instant) -> Vec<RemarkWithdrawn> {

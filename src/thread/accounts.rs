@@ -1,0 +1,66 @@
+//! The bot's own account and those of people: whose texts count, what right to the code each has, and whether a text asks the bot by its name.
+
+use super::by_name::by_name;
+use super::words;
+use crate::config::process::Repository;
+use crate::forge::{Account, Forge, ForgeError, RepositoryAddresses, ReviewComment};
+use crate::trouble::Trouble;
+use domain::{Access, Verb};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// The bot's own account, and what counts of others.
+pub struct Accounts {
+    pub(super) forge: Arc<dyn Forge>,
+    pub(super) addresses: Arc<RepositoryAddresses>,
+    /// The bot's own account.
+    pub(super) me: Account,
+    /// Lower-case logins of accounts whose texts never count: the bot's own and the operator's automation accounts.
+    pub(super) silent: HashSet<String>,
+}
+
+impl Accounts {
+    /// Whether texts of this account count at all. Ids below 1 belong to the forge itself.
+    pub fn counts(&self, account: &Account) -> bool {
+        account.id >= 1 && account.id != self.me.id && !self.silent.contains(&account.login.to_lowercase())
+    }
+
+    /// The account's right to the code, asked now. An error if the forge cannot tell, so that nothing is decided yet.
+    pub async fn right(
+        &self,
+        entry: &Repository,
+        account: &Account,
+        seen: &mut HashMap<i64, Access>,
+    ) -> Result<Access, Trouble> {
+        if let Some(right) = seen.get(&account.id) {
+            return Ok(*right);
+        }
+        let right = match self.forge.permission(&self.addresses.at(entry)?, account).await {
+            Ok(right) => words::access(right),
+            Err(ForgeError::NotFound(_)) => Access::None,
+            Err(other) => return Err(other.into()),
+        };
+        // A forge that is starting also reports no right.
+        if right == Access::None && !self.forge_answers().await {
+            return Err(Trouble::later("the forge does not say who may do what"));
+        }
+        seen.insert(account.id, right);
+        Ok(right)
+    }
+
+    /// Whether the forge answers its version and accepts our token.
+    pub async fn forge_answers(&self) -> bool {
+        let (version, me) = tokio::join!(self.forge.version(), self.forge.whoami());
+        version.is_ok() && me.is_ok_and(|me| me.id == self.me.id)
+    }
+
+    /// As [`words::asked_by_name`].
+    pub(crate) fn asked_by_name(&self, note: &ReviewComment) -> Option<words::OnLine> {
+        words::asked_by_name(note, &self.me.login)
+    }
+
+    /// The question in a remark that asks the bot by its name.
+    pub fn question_by_name(&self, text: &str) -> Option<Verb> {
+        by_name(text, &self.me.login).map(|question| Verb::Ask { question })
+    }
+}
