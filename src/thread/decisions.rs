@@ -383,7 +383,7 @@ impl Threads {
             return Ok(None);
         }
         let who = (words::account(&review.author), self.right(entry, &review.author, rights).await?);
-        if persons.is_some() {
+        if persons.is_some() || who.1 < Access::Write {
             verb = command_alone(if earlier { as_older(verb) } else { verb }, &own, who.1);
         }
         let edited = match &verb {
@@ -434,7 +434,7 @@ impl Threads {
         }
         let (left, denied) = (left(&[reply], &verb), denied(&[reply]));
         let who = (words::account(&reply.author), self.right(entry, &reply.author, rights).await?);
-        if persons.is_some() {
+        if persons.is_some() || who.1 < Access::Write {
             verb = command_alone(verb, &[reply], who.1);
         }
         let decision = Decision {
