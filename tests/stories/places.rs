@@ -2,8 +2,19 @@
 //! carried out, answered, or refused with where to write it; and that once.
 
 use crate::world::{FIX, PATIENCE, REPO, World};
-use domain::Task;
+use domain::{Event, Task};
 use std::time::{Duration, Instant};
+
+/// Where a text stands: a comment of the issue or the pull request; the text of a review that comments, approves or requests changes; and a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Page {
+    Issue,
+    Pull,
+    Review,
+    Approval,
+    Rejection,
+    Line,
+}
 
 /// A task at the checkpoint that waits.
 struct At {
@@ -24,6 +35,28 @@ impl At {
     fn of(issue: u64, task: &Task) -> At {
         let commit = task.checkpoint().and_then(|checkpoint| checkpoint.commit.clone()).expect("a commit");
         At { issue, pull: task.pull.expect("a pull request"), commit: commit.as_str().to_owned() }
+    }
+
+    /// Has alice write this text there.
+    fn write(&self, world: &World, page: Page, text: &str) {
+        let (alice, commit) = (world.alice(), self.commit.as_str());
+        let written = match page {
+            Page::Issue => alice.comment(REPO, self.issue, text),
+            Page::Pull => alice.comment(REPO, self.pull, text),
+            Page::Review => alice.review_comment(REPO, self.pull, commit, text),
+            Page::Approval => alice.approve_with(REPO, self.pull, commit, text, &[]),
+            Page::Rejection => alice.request_changes(REPO, self.pull, commit, text, &[]),
+            Page::Line => alice.remark(REPO, self.pull, commit, "", &[("semver.py", 2, text)]),
+        };
+        written.expect("written");
+    }
+
+    /// As [`At::write`], and waits for exactly these answers.
+    async fn write_and_hear(&self, world: &World, page: Page, text: &str, expected: &[&str]) {
+        let before = self.answers(world).await;
+        self.write(world, page, text);
+        let expected: Vec<String> = expected.iter().map(|&words| words.to_owned()).collect();
+        self.answered(world, &before, &expected).await;
     }
 
     /// What the bot has answered on issue and pull request: neither the status comment, which is the issue's first, nor reviews.
@@ -74,4 +107,33 @@ async fn a_readers_command_on_a_line_is_answered_or_refused_as_in_a_comment() {
     at.answered(&world, &before, &["What task 1 has used so far".to_owned()]).await;
     let task = world.task().await;
     assert_eq!((task.state.name(), task.numbered.open().count()), ("awaiting-review", 1));
+}
+
+/// Of an approving review the command counts that is more careful, and nothing is approved.
+const NOT_APPROVED: &str = "that one was taken up, and nothing was approved";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pause_holds_wherever_it_stands_and_a_review_that_approves_beside_it_approves_nothing() {
+    let world = World::new(FIX).await;
+    let at = At::first(&world).await;
+    let pauses = [Page::Issue, Page::Pull, Page::Review, Page::Line, Page::Approval];
+    let resumes = [Page::Issue, Page::Pull, Page::Review, Page::Pull, Page::Pull];
+    for (pauses, resumes) in pauses.into_iter().zip(resumes) {
+        let paused = "The task is paused. `alice` asked for it.";
+        match pauses {
+            Page::Approval => at.write_and_hear(&world, pauses, "Fine.\n\n/pause", &[paused, NOT_APPROVED]).await,
+            _ => at.write_and_hear(&world, pauses, "/pause", &[paused]).await,
+        }
+        assert_eq!(world.task().await.state.name(), "paused", "{pauses:?}");
+        at.write_and_hear(&world, resumes, "/resume", &["The task goes on where it stopped"]).await;
+        assert_eq!(world.task().await.state.name(), "awaiting-review", "{resumes:?}");
+    }
+    let same_base = "still ends at the commit that the work stands on";
+    at.write_and_hear(&world, Page::Approval, "/rebase", &[same_base, NOT_APPROVED]).await;
+    let named = "`/pause` contradicts `/approve`; of such the careful one counts";
+    let paused = "The task is paused. `alice` asked for it.";
+    at.write_and_hear(&world, Page::Approval, "/approve\n/pause", &[paused, named]).await;
+    assert_eq!(world.task().await.state.name(), "paused");
+    let used = |event: &Event| matches!(event, Event::DecisionUsed { .. });
+    assert!(!world.log().await.iter().any(used), "nothing is decided about the checkpoint");
 }
