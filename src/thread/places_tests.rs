@@ -1,5 +1,5 @@
 //! What becomes of each command of the table in each place where a task's people write: a comment of its issue or its pull request, the text
-//! of a review, and a line. What is then carried out `tests/stories/` tells.
+//! of a review, and a line. What is then carried out `tests/stories/places.rs` tells.
 
 use super::{inline, words};
 use crate::command::COMMANDS;
