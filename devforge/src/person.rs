@@ -94,6 +94,18 @@ impl Person {
         self.review(repo, pull, ReviewState::Approved, commit, "", &[])
     }
 
+    /// As [`Person::approve`], with a text and `notes` as in [`Person::request_changes`].
+    pub fn approve_with(
+        &self,
+        repo: &str,
+        pull: u64,
+        commit: &str,
+        body: &str,
+        notes: &[(&str, i64, &str)],
+    ) -> Result<i64> {
+        self.review(repo, pull, ReviewState::Approved, commit, body, notes)
+    }
+
     /// Requests changes; `notes` are (path, line in the new file, text).
     pub fn request_changes(
         &self,

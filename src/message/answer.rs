@@ -224,6 +224,14 @@ pub fn left_undone(login: &str, carried_out: &str, against: &[String], others: &
     out
 }
 
+/// A review that approves, in which a command of more care was taken up.
+pub fn approval_left(login: &str) -> String {
+    format!(
+        "{}: your review approves, and a command in it contradicts that. Of such the careful one counts (stop before changes before a pause before approval), so that one was taken up, and nothing was approved.",
+        code(login)
+    )
+}
+
 /// Commands in a review's inline comments that were not carried out.
 pub fn left_inline(login: &str, names: &[String]) -> String {
     let shown = |name: &String| {

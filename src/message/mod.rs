@@ -36,10 +36,10 @@ mod waits;
 pub use about::About;
 pub use action_log::{action_log, action_log_comment, action_log_name};
 pub use answer::{
-    NotReviewed, advance_ended, already_live, at_work, at_work_elsewhere, begins_nothing, both_ways, doubtful, edited,
-    help, in_advance, left_in_lines, left_inline, left_undone, malformed, name_the_commit, no_room, no_task, not_among,
-    not_paused, not_reviewed, nothing_to_approve, refused, remarks_to_nobody, remarks_too_early, stale,
-    starts_elsewhere, status, too_long, unknown_beside, unknown_command,
+    NotReviewed, advance_ended, already_live, approval_left, at_work, at_work_elsewhere, begins_nothing, both_ways,
+    doubtful, edited, help, in_advance, left_in_lines, left_inline, left_undone, malformed, name_the_commit, no_room,
+    no_task, not_among, not_paused, not_reviewed, nothing_to_approve, refused, remarks_to_nobody, remarks_too_early,
+    stale, starts_elsewhere, status, too_long, unknown_beside, unknown_command,
 };
 pub use artifacts::artifacts_name;
 pub use budget::cut_down;

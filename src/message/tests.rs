@@ -392,6 +392,7 @@ fn the_pull_request_and_its_commits() {
         starts_elsewhere("bob", true),
         starts_elsewhere("bob", false),
         left_undone("b`ob", "`/stop`", &["approve".into(), "fix".into()], &["budget".into()]),
+        approval_left("b`ob"),
         left_inline("b`ob", &["approve".into(), "frobnicate".into(), "allow".into()]),
         left_in_lines("b`ob", &["review".into(), "test-pr".into()]),
         remarks_to_nobody("b`ob"),

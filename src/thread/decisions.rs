@@ -389,7 +389,7 @@ impl Decisions {
             return Ok(None);
         }
         let who = (words::account(&review.author), self.accounts.right(entry, &review.author, rights).await?);
-        if persons.is_some() {
+        if persons.is_some() || who.1 < Access::Write {
             verb = command_alone(if earlier { as_older(verb) } else { verb }, &own, who.1);
         }
         let edited = match &verb {
@@ -440,7 +440,7 @@ impl Decisions {
         }
         let (left, denied) = (left(&[reply], &verb), denied(&[reply]));
         let who = (words::account(&reply.author), self.accounts.right(entry, &reply.author, rights).await?);
-        if persons.is_some() {
+        if persons.is_some() || who.1 < Access::Write {
             verb = command_alone(verb, &[reply], who.1);
         }
         let differs = reply.updated_at != reply.created_at;

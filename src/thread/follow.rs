@@ -10,7 +10,7 @@ use super::keys::decision_key;
 use super::moved::Moves;
 use super::read::{Thread, ThreadReader, counts_in_part, whole};
 use super::remarks::{feed_remarks, tell_unheard};
-use super::{Feed, withdrawn};
+use super::{Feed, withdrawn, words};
 use crate::clock::now;
 use crate::command::OwnNames;
 use crate::config::Process;
@@ -133,9 +133,11 @@ impl Dispatcher {
             let on_lines = (&decision.poster, asked.as_str(), &decision.verb);
             let on_lines = self.further.beside(entry, (on_lines, &OwnNames::new()), decision.right, Some(task)).await?;
             let inline = (!left.is_empty()).then(|| message::left_inline(&decision.poster.login, &left));
+            let approval = approval_left(thread, task, &decision).filter(|_| long.is_none());
             let long = long.filter(|_| decision.verb != Verb::Stop);
             let long = long.map(|count| message::too_long(&decision.poster.login, count, &decision.source));
-            let text = [long, beside, on_lines, inline].into_iter().flatten().collect::<Vec<_>>().join("\n\n");
+            let all = [long, approval, beside, on_lines, inline];
+            let text = all.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
             if !text.is_empty() {
                 // By the task's queue, so that nothing waits for the forge to take it.
                 let notice = Notice::Beside { number: decision.number, thread: number, text };
@@ -250,6 +252,17 @@ fn recheck_key(id: TaskId, n: u32, source: &Source) -> String {
 /// Whether it decides about a checkpoint.
 fn decides(verb: &Verb) -> bool {
     matches!(verb, Verb::Approve { .. } | Verb::Changes { .. } | Verb::Rebase { .. } | Verb::Fix { .. })
+}
+
+/// What the author of an approving review is told where a command of it, which is taken up, contradicts the approval. Beside an `/approve` of
+/// its text that one is named.
+fn approval_left(thread: &Thread, task: &Task, decision: &Decision) -> Option<String> {
+    let careful = matches!(decision.verb, Verb::Stop | Verb::Changes { .. } | Verb::Rebase { .. } | Verb::Pause);
+    let approves =
+        |review: &&Review| decision.source == Source::Review(review.id) && review.state == ReviewState::Approved;
+    let review = thread.reviews.iter().find(approves).filter(|_| careful && task.persons_pull().is_none())?;
+    let names_it = words::commands(&review.body).iter().any(|verb| matches!(verb, Verb::Approve { .. }));
+    (!names_it).then(|| message::approval_left(&decision.poster.login))
 }
 
 /// Whether it was not edited, and its author may give it.

@@ -100,14 +100,30 @@ pub(super) fn strongest(own: &[&ReviewComment]) -> Option<Command> {
     Some(Command { verb, ..first.clone() })
 }
 
+/// Whether it is one line with a command whose arguments are no words about the line, so that no remark can be meant.
+fn is_exact(verb: &Verb, text: &str) -> bool {
+    let exact = matches!(
+        verb,
+        Verb::Approve { .. }
+            | Verb::Allow { .. }
+            | Verb::Budget { .. }
+            | Verb::Model { .. }
+            | Verb::Retry { .. }
+            | Verb::Test { .. }
+            | Verb::TestOff
+    );
+    exact && text.starts_with('/') && text.lines().count() == 1
+}
+
 /// The remark that an inline comment is: its whole text, without the name of a `/revise`. None where it holds nothing but a question or a
-/// wish to hold back, or a command without a word.
+/// wish to hold back, a command without a word, or one whose arguments are no words.
 pub(super) fn remark(note: &ReviewComment, text: String, login: &str) -> Option<Item> {
     let given = parsed(note).commands;
     let known = |command: &Command| !matches!(command.verb, Verb::Unknown { why: None, .. });
     let text = match given.as_slice() {
         _ if given.iter().any(|command| matches!(command.verb, Verb::Changes { .. })) => without_names(&text),
         [only] if (is_followed(&only.verb) || denies(&only.verb)) && text.trim_start().starts_with('/') => return None,
+        [only] if is_exact(&only.verb, text.trim()) => return None,
         _ => text,
     };
     let text = text.trim();

@@ -20,8 +20,8 @@ pub(super) fn is_earlier(review: &Review, task: &Task) -> bool {
     task.persons_pull().is_some() && review.number <= began(task)
 }
 
-/// The verb of a text on a person's pull request: its command, else none. `own` are its inline comments. Of somebody who may not write any
-/// command of a line counts, to be refused or answered.
+/// The verb of a text on a person's pull request, or of one by somebody who may not write: its command, else none. `own` are its inline
+/// comments. Of somebody who may not write any command of a line counts, to be refused or answered.
 pub(super) fn command_alone(verb: Verb, own: &[&ReviewComment], right: Access) -> Verb {
     if !matches!(verb, Verb::Say { .. }) {
         return verb;

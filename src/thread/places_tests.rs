@@ -1,5 +1,5 @@
 //! What becomes of each command of the table in each place where a task's people write: a comment of its issue or its pull request, the text
-//! of a review, and a line. What is then carried out `tests/stories/` tells.
+//! of a review, and a line. What is then carried out `tests/stories/places.rs` tells.
 
 use super::{inline, words};
 use crate::command::COMMANDS;
@@ -118,4 +118,27 @@ fn each_command_counts_in_each_place_or_its_author_is_told() {
     named.sort_unstable();
     all.sort_unstable();
     assert_eq!(named, all, "each command has a row");
+}
+
+#[test]
+fn a_command_on_a_line_whose_arguments_are_no_words_is_no_remark() {
+    let remarks = |text: &str| match review("", &[note(text)]) {
+        Verb::Say { items } => items.len(),
+        other => panic!("{text}: {other:?}"),
+    };
+    for text in [
+        "/approve c1",
+        "/allow a.test",
+        "/deny a.test",
+        "/budget 5 actions",
+        "/model big",
+        "/retry --from 2",
+        "/test-pr \"make test\"",
+        "/test-pr --off\n",
+    ] {
+        assert_eq!(remarks(text), 0, "{text}");
+    }
+    for text in ["/fix it", "/status must be 503 here", "/model is too small here", "/allow a.test\nUse a set here."] {
+        assert_eq!(remarks(text), 1, "{text}");
+    }
 }

@@ -71,6 +71,7 @@ mod pages_of_attempts;
 mod permission;
 mod picture;
 mod pictures;
+mod places;
 mod policy;
 mod postgres;
 mod questions;

@@ -4,6 +4,7 @@
 use crate::own_commands::command;
 use crate::reviews::{open, push as push_branch, say};
 use crate::world::{FIX, PATIENCE, REPO, World, held};
+use caisson::command::COMMANDS;
 use devforge::Access;
 use std::time::{Duration, Instant};
 
@@ -300,4 +301,80 @@ async fn what_is_carried_out_beside_a_task_does_not_wait_for_one_that_began_behi
     world.forge.refuse(&[]);
     world.until_said(issue, "**passes**").await;
     assert_eq!(world.task().await.state.name(), "awaiting-review");
+}
+
+const IN_ISSUES: &str = "tasks start in issues";
+const CLOSED: &str = "this issue is closed";
+const UNNAMED: &str = "this is no pull request, so say which branch is meant";
+
+/// Each command with the words of its answer: on a person's pull request, where three begin a task instead; and on a closed issue.
+static EVERYWHERE: [(&str, Option<&str>, &str); 28] = [
+    ("/fix it", Some(IN_ISSUES), CLOSED),
+    ("/plan it", Some(IN_ISSUES), CLOSED),
+    ("/explain it", None, CLOSED),
+    ("/test it", Some(IN_ISSUES), CLOSED),
+    ("/refactor it", Some(IN_ISSUES), CLOSED),
+    ("/review it", None, "`/review` is for a pull request"),
+    ("/security it", None, CLOSED),
+    ("/deps it", Some(IN_ISSUES), CLOSED),
+    ("/search it", Some(IN_ISSUES), CLOSED),
+    ("/approve", Some(NO_TASK), NO_TASK),
+    ("/revise it", Some(NO_TASK), NO_TASK),
+    ("/allow a.test", Some("`a.test` was not allowed"), "`a.test` was not allowed"),
+    ("/deny a.test", Some("nobody allowed `a.test`"), "nobody allowed `a.test`"),
+    ("/budget 5 actions", Some(NO_TASK), NO_TASK),
+    ("/model big", Some(NO_TASK), NO_TASK),
+    ("/pause", Some(NO_TASK), NO_TASK),
+    ("/resume", Some(NO_TASK), NO_TASK),
+    ("/rebase", Some(NO_TASK), NO_TASK),
+    ("/merge", Some(NO_TASK), NO_TASK),
+    ("/retry", Some(NO_TASK), NO_TASK),
+    ("/stop", Some(NO_TASK), NO_TASK),
+    ("/status", Some(NO_TASK), NO_TASK),
+    ("/cost", Some(NO_TASK), NO_TASK),
+    ("/ask why?", Some(NO_TASK), NO_TASK),
+    ("/sync", Some("`/sync` of `alice`"), "`/sync` of `alice`"),
+    ("/test-pr \"true\"", Some("`/test-pr` of `alice`"), UNNAMED),
+    ("/test-pr-bug \"true\"", Some("`/test-pr-bug` of `alice`"), UNNAMED),
+    ("/help", Some("A command stands at the beginning of a line"), "A command stands at the beginning of a line"),
+];
+
+/// Says all of these texts at once, and waits until each was answered in its words, and nothing else was said.
+async fn all_answered_once(world: &World, number: u64, texts: &[(&str, &str)]) {
+    for (text, _) in texts {
+        say(world, number, text);
+    }
+    let end = Instant::now() + PATIENCE;
+    while world.said(number).await.len() < texts.len() {
+        assert!(Instant::now() < end, "{:#?}", world.said(number).await);
+        tokio::time::sleep(Duration::from_millis(40)).await;
+    }
+    world.read_now().await.expect("read");
+    let mut said = world.said(number).await;
+    for (text, words) in texts {
+        let found = said.iter().position(|answer| answer.contains(words));
+        let Some(found) = found else { panic!("{text}: {words:?} is in none of {said:#?}") };
+        said.remove(found);
+    }
+    assert!(said.is_empty(), "{said:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_command_of_the_product_is_answered_once_on_a_persons_pull_request_and_on_a_closed_issue() {
+    let names = EVERYWHERE.iter().map(|(text, ..)| text[1..].split(' ').next().unwrap_or_default());
+    let mut named: Vec<&str> = names.collect();
+    let mut all: Vec<&str> = COMMANDS.iter().map(|spec| spec.name).collect();
+    named.sort_unstable();
+    all.sort_unstable();
+    assert_eq!(named, all, "each command has a row");
+    let world = World::new(FIX).await;
+    let (pull, _) = persons(&world).await;
+    let on_pull: Vec<(&str, &str)> =
+        EVERYWHERE.iter().filter_map(|(text, on_pull, _)| Some((*text, (*on_pull)?))).collect();
+    all_answered_once(&world, pull, &on_pull).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "It does.").expect("issue");
+    world.alice().close(REPO, issue).expect("closed");
+    let on_issue: Vec<(&str, &str)> = EVERYWHERE.iter().map(|(text, _, on_issue)| (*text, *on_issue)).collect();
+    all_answered_once(&world, issue, &on_issue).await;
+    assert_eq!(tasks(&world).await, 0);
 }
