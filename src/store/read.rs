@@ -112,11 +112,12 @@ impl Store {
         rows.iter().map(|r| Ok((r.get(0), body::load_event(r.get(1), r.get(2), r.get(3))?))).collect()
     }
 
-    /// The events of a task after the one with this number, each with number and time.
-    pub async fn log_after(&self, task: TaskId, after: i64) -> Result<Vec<(i64, i64, Event)>, StoreError> {
+    /// The first `most` events of a task after the one with this number, each with number and time.
+    pub async fn log_after(&self, task: TaskId, after: i64, most: u32) -> Result<Vec<(i64, i64, Event)>, StoreError> {
         let sql = "SELECT e.seq, e.at, e.version, e.body, b.body AS blob FROM task_events e \
-                   LEFT JOIN blobs b ON b.sha256 = e.blob WHERE e.task = $1 AND e.seq > $2 ORDER BY e.seq";
-        let rows = self.read(sqlx::query(sql).bind(task.0).bind(after).fetch_all(&self.readers())).await?;
+                   LEFT JOIN blobs b ON b.sha256 = e.blob WHERE e.task = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3";
+        let query = sqlx::query(sql).bind(task.0).bind(after).bind(i64::from(most));
+        let rows = self.read(query.fetch_all(&self.readers())).await?;
         rows.iter().map(|r| Ok((r.get(0), r.get(1), body::load_event(r.get(2), r.get(3), r.get(4))?))).collect()
     }
 
