@@ -230,6 +230,13 @@ async fn the_page_shows_a_task_as_it_works_and_markup_as_text() {
         browser.shows(output);
         assert_eq!(browser.value("document.querySelectorAll('img, #tasks script').length"), json!(0));
         assert_eq!(browser.value("document.title"), json!("Caisson"));
+        // After the end of a session what was open is followed by the next one.
+        browser.value("sessionStorage.setItem('session', 'over')");
+        browser.shows("!document.getElementById('sign-in').hidden");
+        browser.value("document.getElementById('events').replaceChildren()");
+        browser.value(&sign_in(&looked.code()));
+        browser.shows("document.getElementById('events').textContent.includes('action_finished')");
+        browser.shows("document.getElementById('actions').textContent.includes('exit 0')");
         // A screenshot for inspection by hand.
         if let Some(file) = std::env::var_os("CAISSON_PICTURE") {
             browser.value("document.querySelector('#actions details').open = true");
