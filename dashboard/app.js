@@ -203,7 +203,9 @@ async function show(id) {
 function begin() {
   at("sign-in").hidden = true;
   at("tasks").hidden = false;
-  list().catch(trouble);
+  // What was open when a session ended is followed again, because nothing else would renew what the page shows of it.
+  if (open === null) list().catch(trouble);
+  else show(open);
 }
 
 setInterval(() => {

@@ -17,13 +17,18 @@ const SCRIPT: &str = r#"
 name = "looked at"
 
 [[turn]]
-text = "I look."
+text = "I look with TOKEN."
 call = [{ name = "bash", arguments = { command = "printf '<script>document.title=\"broken out\"</script>\\n'" } }]
 
 [[turn]]
 text = "Nothing to do."
 call = [{ name = "done", arguments = { summary = "Looked." } }]
 "#;
+
+/// What looks like a credential, and stands in what the model says.
+fn token() -> String {
+    format!("gh{}_{}", "p", "a1B2".repeat(10))
+}
 
 /// A bot with one task, and the address of its page.
 struct Looked {
@@ -35,7 +40,7 @@ struct Looked {
 async fn looked_at(name: &str) -> Option<Looked> {
     let mut home = Home::new(name).await?;
     let script = home.dir.path().join("script.toml");
-    std::fs::write(&script, SCRIPT).unwrap();
+    std::fs::write(&script, SCRIPT.replace("TOKEN", &token())).unwrap();
     home.set("CAISSON_MODEL_SCRIPT", script.display().to_string());
     home.set("CAISSON_FORGE_POLL_S", "1");
     let serve = home.serving();
@@ -117,6 +122,8 @@ async fn only_a_session_that_a_code_opened_is_shown_tasks() {
         heard.push_str(&String::from_utf8_lossy(&chunk.expect("it goes on")));
     }
     assert!(heard.starts_with("id: 1\ndata: ") && heard.contains("\"requested\""), "{heard}");
+    let said = "I look with [left out by caisson: a GitHub token].";
+    assert!(heard.contains(said) && !heard.contains(&token()), "{heard}");
     let mut behind = api("/tasks/1/events?after=2").bearer_auth(&session).send().await.unwrap();
     let first = behind.chunk().await.unwrap().unwrap();
     assert!(first.starts_with(b"id: 3\n"), "{first:?}");
@@ -223,6 +230,13 @@ async fn the_page_shows_a_task_as_it_works_and_markup_as_text() {
         browser.shows(output);
         assert_eq!(browser.value("document.querySelectorAll('img, #tasks script').length"), json!(0));
         assert_eq!(browser.value("document.title"), json!("Caisson"));
+        // After the end of a session what was open is followed by the next one.
+        browser.value("sessionStorage.setItem('session', 'over')");
+        browser.shows("!document.getElementById('sign-in').hidden");
+        browser.value("document.getElementById('events').replaceChildren()");
+        browser.value(&sign_in(&looked.code()));
+        browser.shows("document.getElementById('events').textContent.includes('action_finished')");
+        browser.shows("document.getElementById('actions').textContent.includes('exit 0')");
         // A screenshot for inspection by hand.
         if let Some(file) = std::env::var_os("CAISSON_PICTURE") {
             browser.value("document.querySelector('#actions details').open = true");

@@ -4,7 +4,7 @@
 //! invisible characters are escaped; the only escape sequences printed are the colours of this file, and only on a terminal and without
 //! `NO_COLOR`. Tests: below.
 
-use crate::text::{one_line, visible};
+use crate::text::{json_line, one_line, visible};
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, OnceLock};
@@ -278,19 +278,7 @@ impl Printer {
 
     /// Prints a value as one JSON line.
     pub fn json(&self, value: &serde_json::Value) {
-        // JSON already escapes control characters; invisible ones are escaped in JSON's form too, so that it stays valid.
-        let mut text = String::new();
-        for c in value.to_string().chars() {
-            if crate::text::is_hidden(c) {
-                let mut units = [0; 2];
-                for unit in c.encode_utf16(&mut units) {
-                    let _ = write!(text, "\\u{unit:04x}");
-                }
-            } else {
-                text.push(c);
-            }
-        }
-        self.out.put(&format!("{text}\n"));
+        self.out.put(&format!("{}\n", json_line(&value.to_string())));
     }
 
     /// Prints an error to stderr: what, why, what to try.

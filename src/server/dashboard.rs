@@ -6,6 +6,7 @@
 
 use super::ops::{Ops, proven};
 use super::sessions::{CODE_LASTS, MOST_STREAMS};
+use super::shown::{shown, shown_json};
 use crate::store::{ActionRow, StoreError, TaskRow};
 use axum::body::Body;
 use axum::extract::{Path, Query, Request, State};
@@ -15,9 +16,10 @@ use axum::response::sse::{Event as Message, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use domain::{Event, TaskId};
+use domain::TaskId;
 use futures_util::{Stream, StreamExt, stream};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +27,8 @@ use tokio::sync::OwnedSemaphorePermit;
 
 /// The most tasks of the list.
 const MOST_TASKS: u32 = 200;
+/// The most events of a stream that are read at once: a page that reads slowly keeps no more of a long log in memory.
+const MOST_EVENTS: u32 = 32;
 /// How often a stream looks for new events.
 const LOOK: Duration = Duration::from_millis(300);
 
@@ -126,9 +130,16 @@ fn kept_nowhere(answer: impl IntoResponse) -> Response {
     ([(header::CACHE_CONTROL, "no-store"), (header::X_CONTENT_TYPE_OPTIONS, "nosniff")], answer).into_response()
 }
 
+/// What is stored, as it is shown.
+fn shown_answer(answer: impl Serialize) -> Result<Response, Refused> {
+    let value = serde_json::to_value(answer);
+    let value = value.map_err(|error| (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
+    Ok(kept_nowhere(Json(shown(value))))
+}
+
 async fn tasks(State(ops): State<Arc<Ops>>, headers: HeaderMap) -> Result<Response, Refused> {
     may_look(&ops, &headers)?;
-    Ok(kept_nowhere(Json(ops.machine.store().tasks(MOST_TASKS).await.map_err(failed)?)))
+    shown_answer(ops.machine.store().tasks(MOST_TASKS).await.map_err(failed)?)
 }
 
 /// The present state of one task.
@@ -143,8 +154,11 @@ async fn task(State(ops): State<Arc<Ops>>, Path(id): Path<i64>, headers: HeaderM
     let (store, id) = (ops.machine.store(), TaskId(id));
     let task = store.task_row(id).await.map_err(failed)?;
     let task = task.ok_or_else(|| (StatusCode::NOT_FOUND, format!("there is no task {id}")))?;
-    let actions = store.actions(id).await.map_err(failed)?;
-    Ok(kept_nowhere(Json(Shown { task, actions })))
+    let mut actions = store.actions(id).await.map_err(failed)?;
+    for action in &mut actions {
+        action.input = shown_json(&action.input);
+    }
+    shown_answer(Shown { task, actions })
 }
 
 #[derive(Deserialize)]
@@ -156,10 +170,10 @@ struct After {
 
 /// One event of a stream.
 #[derive(Serialize)]
-struct Line<'a> {
+struct Line {
     seq: i64,
     at_ms: i64,
-    event: &'a Event,
+    event: Value,
 }
 
 /// Streams the events of a task after a given one, and further ones once stored, until the reader disconnects or the bot ends.
@@ -204,8 +218,8 @@ fn follow(
             tokio::time::sleep(LOOK).await;
         }
         let (mut last, mut messages) = (after, Vec::new());
-        for (seq, at_ms, event) in store.log_after(id, after).await.ok()? {
-            let line = Line { seq, at_ms, event: &event };
+        for (seq, at_ms, event) in store.log_after(id, after, MOST_EVENTS).await.ok()? {
+            let line = Line { seq, at_ms, event: shown(serde_json::to_value(&event).ok()?) };
             messages.push(Ok(Message::default().id(seq.to_string()).json_data(line).ok()?));
             last = seq;
         }

@@ -5,6 +5,7 @@ mod dashboard;
 mod limits;
 mod ops;
 mod sessions;
+mod shown;
 mod webhook;
 
 pub use access::{BotProof, OperatorAccess, nonce};

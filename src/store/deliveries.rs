@@ -1,9 +1,11 @@
 //! Webhook deliveries: stored once per uuid, with packed bodies. Tests: `contract/deliveries.rs`.
 
 use super::{Delivery, StoreError};
+use futures_util::TryStreamExt;
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, AnyPool, Row};
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 /// Packing of a body in its row, `deliveries.packing`.
 const PLAIN: i64 = 0;
@@ -55,10 +57,21 @@ pub async fn open(
     Ok(wanted.take(limit as usize).map(one).collect())
 }
 
-/// Deliveries about one text that are still stored, handled or not, oldest first.
-pub async fn about(readers: &AnyPool, repository: &str, about: &str) -> Result<Vec<Delivery>, StoreError> {
-    let rows = sqlx::query(ABOUT).bind(repository).bind(about).fetch_all(readers).await?;
-    Ok(rows.iter().map(one).collect())
+/// Looks at deliveries about one text that are still stored, handled or not, oldest first, until `look` breaks. One at a time, because whoever
+/// may edit a text causes as many as they like, each as long as a hook may be.
+pub async fn about(
+    readers: &AnyPool,
+    repository: &str,
+    about: &str,
+    mut look: impl FnMut(Delivery) -> ControlFlow<()> + Send,
+) -> Result<(), StoreError> {
+    let mut rows = sqlx::query(ABOUT).bind(repository).bind(about).fetch(readers);
+    while let Some(row) = rows.try_next().await? {
+        if look(one(&row)).is_break() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn one(row: &AnyRow) -> Delivery {

@@ -6,6 +6,7 @@ use domain::{Account, Event, Grant, Task, TaskId};
 use sqlx::any::{AnyExecutor, AnyRow};
 use sqlx::{FromRow, Row};
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 /// A store that takes longer to write one row is not ready.
 const WRITTEN_WITHIN: std::time::Duration = std::time::Duration::from_secs(10);
@@ -112,11 +113,12 @@ impl Store {
         rows.iter().map(|r| Ok((r.get(0), body::load_event(r.get(1), r.get(2), r.get(3))?))).collect()
     }
 
-    /// The events of a task after the one with this number, each with number and time.
-    pub async fn log_after(&self, task: TaskId, after: i64) -> Result<Vec<(i64, i64, Event)>, StoreError> {
+    /// The first `most` events of a task after the one with this number, each with number and time.
+    pub async fn log_after(&self, task: TaskId, after: i64, most: u32) -> Result<Vec<(i64, i64, Event)>, StoreError> {
         let sql = "SELECT e.seq, e.at, e.version, e.body, b.body AS blob FROM task_events e \
-                   LEFT JOIN blobs b ON b.sha256 = e.blob WHERE e.task = $1 AND e.seq > $2 ORDER BY e.seq";
-        let rows = self.read(sqlx::query(sql).bind(task.0).bind(after).fetch_all(&self.readers())).await?;
+                   LEFT JOIN blobs b ON b.sha256 = e.blob WHERE e.task = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3";
+        let query = sqlx::query(sql).bind(task.0).bind(after).bind(i64::from(most));
+        let rows = self.read(query.fetch_all(&self.readers())).await?;
         rows.iter().map(|r| Ok((r.get(0), r.get(1), body::load_event(r.get(2), r.get(3), r.get(4))?))).collect()
     }
 
@@ -204,9 +206,14 @@ impl Store {
         self.read(deliveries::open(&self.readers(), limit, without, Some(repositories))).await
     }
 
-    /// Deliveries about one text (`comment:17`) that are still stored, oldest first.
-    pub async fn deliveries_about(&self, repository: &str, about: &str) -> Result<Vec<Delivery>, StoreError> {
-        self.read(deliveries::about(&self.readers(), repository, about)).await
+    /// Looks at the deliveries about one text (`comment:17`) that are still stored, oldest first, one at a time until `look` breaks.
+    pub async fn deliveries_about(
+        &self,
+        repository: &str,
+        about: &str,
+        look: impl FnMut(Delivery) -> ControlFlow<()> + Send,
+    ) -> Result<(), StoreError> {
+        self.read(deliveries::about(&self.readers(), repository, about, look)).await
     }
 
     /// The forge's id stored by [`Store::remember_post`]; none when there is none.

@@ -2,7 +2,7 @@
 //!
 //! `CAISSON_LOG` is the filter (`info`, `caisson=debug,tower_http=warn`); `CAISSON_LOG_FORMAT` is `text` or `json`.
 
-use crate::text::visible;
+use crate::text::{json_line, visible};
 use std::io::{self, Write};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
@@ -36,7 +36,8 @@ pub fn start() -> Result<(), TelemetryError> {
     let environment = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
     let filter = filter(environment("CAISSON_LOG").as_deref())?;
     let format = format(environment("CAISSON_LOG_FORMAT").as_deref())?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Clean(io::stderr)).with_ansi(false);
+    let writer = Clean(io::stderr, format);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(false);
     // An error means that a subscriber exists, from a test or an earlier call.
     let _ = match format {
         Format::Text => builder.with_target(false).try_init(),
@@ -58,9 +59,9 @@ pub(super) fn format(text: Option<&str>) -> Result<Format, TelemetryError> {
     }
 }
 
-/// Escapes every control character of a line, so that a log can be shown in a terminal.
+/// Escapes every hidden character of a line, so that a log can be shown in a terminal; in the form of its format, so that JSON stays JSON.
 #[derive(Clone)]
-pub(super) struct Clean<M>(pub M);
+pub(super) struct Clean<M>(pub M, pub Format);
 
 impl<'a, M, W> MakeWriter<'a> for Clean<M>
 where
@@ -70,11 +71,11 @@ where
     type Writer = CleanWriter<W>;
 
     fn make_writer(&'a self) -> Self::Writer {
-        CleanWriter(self.0())
+        CleanWriter(self.0(), self.1)
     }
 }
 
-pub(super) struct CleanWriter<W>(W);
+pub(super) struct CleanWriter<W>(W, Format);
 
 impl<W: Write> Write for CleanWriter<W> {
     /// A whole line comes in one call, with line feeds inside of it already escaped. One that cannot be written is lost: the subscriber would
@@ -82,7 +83,11 @@ impl<W: Write> Write for CleanWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let line = String::from_utf8_lossy(bytes);
         let (body, end) = line.strip_suffix('\n').map_or((&*line, ""), |body| (body, "\n"));
-        let _ = self.0.write_all(format!("{}{end}", visible(body).replace('\n', "\\n")).as_bytes());
+        let shown = match self.1 {
+            Format::Text => visible(body).replace('\n', "\\n"),
+            Format::Json => json_line(body),
+        };
+        let _ = self.0.write_all(format!("{shown}{end}").as_bytes());
         Ok(bytes.len())
     }
 

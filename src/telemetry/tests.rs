@@ -27,16 +27,21 @@ impl Buffer {
 
 #[test]
 fn a_log_line_hides_nothing_and_stays_one_line() {
-    for json in [false, true] {
+    let host = "evil\u{1b}[31m\u{202e}\u{200d}\u{7f}\u{e0041}";
+    for format in [Format::Text, Format::Json] {
         let buffer = Buffer::default();
         let writer = buffer.clone();
-        let builder = tracing_subscriber::fmt().with_writer(Clean(move || writer.clone())).with_ansi(false);
-        let log = || tracing::info!(host = "evil\u{1b}[31m\u{202e}", "one\ntwo\r");
-        match json {
-            true => tracing::subscriber::with_default(builder.json().finish(), log),
-            false => tracing::subscriber::with_default(builder.finish(), log),
+        let builder = tracing_subscriber::fmt().with_writer(Clean(move || writer.clone(), format)).with_ansi(false);
+        let log = || tracing::info!(host, "one\ntwo\r");
+        match format {
+            Format::Json => tracing::subscriber::with_default(builder.json().finish(), log),
+            Format::Text => tracing::subscriber::with_default(builder.finish(), log),
         }
         let text = buffer.text();
+        if format == Format::Json {
+            let line: serde_json::Value = serde_json::from_str(&text).expect("an object");
+            assert_eq!(line["fields"]["host"], host, "{text:?}");
+        }
         assert_eq!(text.lines().count(), 1, "{text:?}");
         assert!(!text.trim_end().chars().any(crate::text::is_hidden), "{text:?}");
     }
@@ -56,7 +61,7 @@ impl Write for Full {
 
 #[test]
 fn a_line_that_cannot_be_written_is_lost_and_nothing_else_happens() {
-    let mut writer = Clean(|| Full).make_writer();
+    let mut writer = Clean(|| Full, Format::Text).make_writer();
     assert!(writer.write_all(b"one\n").is_ok() && writer.flush().is_ok());
 }
 

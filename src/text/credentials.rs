@@ -7,6 +7,17 @@ use regex::{Captures, Regex, RegexSet};
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+/// A pattern for the beginning of a word, also behind an escape that ends in a letter or a digit, which would hide what touches it: a colour of
+/// a terminal, `\n` in JSON or a shell's word, `%2F` in an address. The escape stays.
+macro_rules! word {
+    ($pattern:literal) => {
+        concat!(
+            r"(?:(?-u:\b)|(?P<edge>\[[0-9;]{0,16}[mK]|\\[abefnrtv]|\\u[0-9A-Fa-f]{4}|(?:\\x|%)[0-9A-Fa-f]{2}))",
+            $pattern
+        )
+    };
+}
+
 /// Name and pattern of each kind. Only prefixes that vendors chose for recognition, nothing merely random. A private key is matched to its
 /// end, or to the text's if that is missing. The ends of words are ASCII's: with Unicode's, one character beyond ASCII has the whole text
 /// searched by the slowest of the engines, and a letter that touches a credential hides it.
@@ -15,18 +26,20 @@ pub const PATTERNS: [(&str, &str); 10] = [
         "a private key",
         r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----(?:(?s:.)*?-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|(?s:.)*)",
     ),
-    ("an AWS access key", r"(?-u:\b)(?:AKIA|ASIA)[0-9A-Z]{16}(?-u:\b)"),
-    ("a GitHub token", r"(?-u:\b)(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,})"),
-    ("a GitLab token", r"(?-u:\b)glpat-[A-Za-z0-9_-]{20,}"),
-    ("a Slack token", r"(?-u:\b)xox[abprs]-[A-Za-z0-9-]{10,}"),
-    ("a Google API key", r"(?-u:\b)AIza[0-9A-Za-z_-]{35}(?-u:\b)"),
-    ("a Stripe key", r"(?-u:\b)[rs]k_live_[0-9A-Za-z]{20,}"),
-    ("a model vendor's key", r"(?-u:\b)sk-(?:ant-|proj-)[A-Za-z0-9_-]{32,}"),
-    ("an npm token", r"(?-u:\b)npm_[A-Za-z0-9]{36}(?-u:\b)"),
+    ("an AWS access key", word!(r"(?:AKIA|ASIA)[0-9A-Z]{16}(?-u:\b)")),
+    ("a GitHub token", word!(r"(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,})")),
+    ("a GitLab token", word!(r"glpat-[A-Za-z0-9_-]{20,}")),
+    ("a Slack token", word!(r"xox[abprs]-[A-Za-z0-9-]{10,}")),
+    ("a Google API key", word!(r"AIza[0-9A-Za-z_-]{35}(?-u:\b)")),
+    ("a Stripe key", word!(r"[rs]k_live_[0-9A-Za-z]{20,}")),
+    ("a model vendor's key", word!(r"sk-(?:ant-|proj-)[A-Za-z0-9_-]{32,}")),
+    ("an npm token", word!(r"npm_[A-Za-z0-9]{36}(?-u:\b)")),
     // What follows is a host, and no digest: `docker://name:tag@sha256:…` names an image.
     (
         "a password in an address",
-        r#"(?-u:\b)[a-z][a-z0-9+.-]{1,15}://[^/\s:@"'<>]{0,64}:[^/\s:@"'{}$<>*]{8,128}@(?:[A-Za-rt-z0-9\[]|s(?:[^h\r\n]|(?mR:$)|h(?:[^a\r\n]|(?mR:$)|a(?:[^2\r\n]|(?mR:$)|2(?:[^5\r\n]|(?mR:$)|5(?:[^6\r\n]|(?mR:$)|6(?:[^:\r\n]|(?mR:$))))))))"#,
+        word!(
+            r#"[a-z][a-z0-9+.-]{1,15}://[^/\s:@"'<>]{0,64}:[^/\s:@"'{}$<>*]{8,128}@(?:[A-Za-rt-z0-9\[]|s(?:[^h\r\n]|(?mR:$)|h(?:[^a\r\n]|(?mR:$)|a(?:[^2\r\n]|(?mR:$)|2(?:[^5\r\n]|(?mR:$)|5(?:[^6\r\n]|(?mR:$)|6(?:[^:\r\n]|(?mR:$))))))))"#
+        ),
     ),
 ];
 
@@ -137,7 +150,8 @@ fn replaced(text: &str, first: usize, behind: impl Fn(&str) -> String) -> (Cow<'
     for at in found {
         let word = |found: &Captures<'_>| {
             count += 1;
-            format!("{PLACE}{}]{}", PATTERNS[at].0, behind(&found[0]))
+            let edge = found.name("edge").map_or("", |edge| edge.as_str());
+            format!("{edge}{PLACE}{}]{}", PATTERNS[at].0, behind(&found[0]))
         };
         out = EACH[at].replace_all(&out, word).into_owned();
     }
@@ -195,6 +209,32 @@ mod tests {
         let place = "[left out by caisson: an AWS access key]";
         assert_eq!(redacted(&format!("ü{key}é 日{key}本 {key}")).0, format!("ü{place}é 日{place}本 {place}"));
         assert_eq!(redacted(&format!("x{key} {key}x {key}_")).1, 0, "part of a longer word");
+    }
+
+    #[test]
+    fn an_escape_that_ends_in_a_letter_or_a_digit_does_not_hide_what_follows() {
+        let token = format!("gh{}_{}", "p", "a1B2".repeat(10));
+        let place = "[left out by caisson: a GitHub token]";
+        for edge in [
+            "\u{1b}[32m",
+            "\u{1b}[01;31m\u{1b}[K",
+            "\\u001b[0m",
+            "a\\n",
+            "\\r\\n",
+            "\\t",
+            "\\u000a",
+            "\\x3a",
+            "?to=https%3A%2F%2F",
+            "%0a",
+        ] {
+            let (text, shown) = (format!("{edge}{token} x"), format!("{edge}{place} x"));
+            assert_eq!(redacted(&text), (Cow::Owned(shown.clone()), 1), "{edge}");
+            assert_eq!(redacted_words(&text), shown, "{edge}");
+            assert_eq!(sent_credential(&text), Some("a GitHub token"), "{edge}");
+        }
+        let address = format!("?to=%20postgres://shop:{}@", "correcthorse");
+        assert_eq!(redacted(&format!("{address}db.test")).1, 1);
+        assert_eq!(sent_credential(&format!("{address}localhost")), None, "an address of this machine all the same");
     }
 
     /// A private key's first and last line.

@@ -50,6 +50,22 @@ pub fn one_line(text: &str) -> String {
     shown(text, false)
 }
 
+/// JSON on one line with its hidden characters in JSON's own form, so that it stays valid: `\u202e`. They stand in its texts alone.
+pub fn json_line(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_hidden(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 fn shown(text: &str, lines: bool) -> String {
     if lines && is_plain(text) {
         return text.to_owned();

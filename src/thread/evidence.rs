@@ -5,9 +5,10 @@ use crate::clock::{Clock, now};
 use crate::config::process::Repository;
 use crate::forge::gitea::parse::{Act, DeliveredIssue, delivered_issue, delivered_text};
 use crate::forge::{Change, Comment, Forge, Issue, RepositoryAddresses, Review, ReviewComment, review_hash};
-use crate::store::Store;
+use crate::store::{Delivery, Store};
 use crate::trouble::Trouble;
 use domain::Source;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// If a text is younger than this (milliseconds, by the forge's clock), its delivery may still arrive.
@@ -19,6 +20,15 @@ enum Evidence {
     Nothing,
     AsPosted,
     Changed,
+}
+
+/// What the stored deliveries say about an issue since it was assigned or labelled.
+#[derive(Default)]
+struct SinceChange {
+    /// Whether its text was edited, or another one.
+    is_edited: bool,
+    /// Whether the delivery of that change itself is here.
+    is_delivered: bool,
 }
 
 /// Looks whether texts were edited.
@@ -33,16 +43,20 @@ impl Edits {
     /// Compares the deliveries about a text with `words`: the title (of an issue) and the body that the forge shows now.
     async fn evidence(&self, entry: &Repository, about: &str, words: (&str, &str)) -> Result<Evidence, Trouble> {
         let mut found = Evidence::Nothing;
-        for delivery in self.store.deliveries_about(&entry.key, about).await? {
-            // A delivery that cannot be parsed may be that of an edit.
-            let Ok(told) = delivered_text(&delivery.event_type, &delivery.body) else { return Ok(Evidence::Changed) };
-            match told.act {
-                Act::Edited => return Ok(Evidence::Changed),
-                Act::Posted if (told.title.as_str(), told.body.as_str()) != words => return Ok(Evidence::Changed),
-                Act::Posted => found = Evidence::AsPosted,
-                Act::Other => {}
+        let look = |delivery: Delivery| {
+            match delivered_text(&delivery.event_type, &delivery.body) {
+                // A delivery that cannot be parsed may be that of an edit.
+                Err(_) => found = Evidence::Changed,
+                Ok(told) => match told.act {
+                    Act::Edited => found = Evidence::Changed,
+                    Act::Posted if (told.title.as_str(), told.body.as_str()) != words => found = Evidence::Changed,
+                    Act::Posted => found = Evidence::AsPosted,
+                    Act::Other => {}
+                },
             }
-        }
+            if found == Evidence::Changed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        self.store.deliveries_about(&entry.key, about, look).await?;
         Ok(found)
     }
 
@@ -76,7 +90,13 @@ impl Edits {
         if matches!(source, Source::Review(_)) || (now() - self.clock.ahead() - at).abs() >= ON_ITS_WAY_MS {
             return Ok(false);
         }
-        Ok(self.store.deliveries_about(&entry.key, &source.to_string()).await?.is_empty())
+        let mut none = true;
+        let look = |_: Delivery| {
+            none = false;
+            ControlFlow::Break(())
+        };
+        self.store.deliveries_about(&entry.key, &source.to_string(), look).await?;
+        Ok(none)
     }
 
     /// Whether title or body were edited. The issue's time changes with everything about it, so without a delivery the forge is asked what
@@ -94,18 +114,17 @@ impl Edits {
         if (now() - self.clock.ahead() - change.at).abs() >= ON_ITS_WAY_MS {
             return Ok(false);
         }
-        Ok(!self.since_change(entry, issue, change).await?.iter().any(|it| is_of(it, change)))
+        Ok(!self.since_change(entry, issue, change).await?.is_delivered)
     }
 
     /// Whether an issue's text is another one than when it was assigned or labelled. An edit within the same second counts as one after it.
     pub async fn edited_since(&self, entry: &Repository, issue: &Issue, change: &Change) -> Result<bool, Trouble> {
-        let words = (issue.title.as_str(), issue.body.as_str());
-        let told = self.since_change(entry, issue, change).await?;
-        if told.iter().any(|it| it.edited || (it.title.as_str(), it.body.as_str()) != words) {
+        let since = self.since_change(entry, issue, change).await?;
+        if since.is_edited {
             return Ok(true);
         }
         // Others may follow an edit that nothing tells of.
-        if told.iter().any(|it| is_of(it, change)) {
+        if since.is_delivered {
             return Ok(false);
         }
         Ok(!self.forge.untouched_since(&self.addresses.at(entry)?, issue, change.id).await?)
@@ -117,23 +136,25 @@ impl Edits {
         entry: &Repository,
         issue: &Issue,
         change: &Change,
-    ) -> Result<Vec<DeliveredIssue>, Trouble> {
-        let mut told = Vec::new();
+    ) -> Result<SinceChange, Trouble> {
+        let words = (issue.title.as_str(), issue.body.as_str());
+        let mut since = SinceChange::default();
         for about in [format!("signs:{}", issue.id), format!("issue:{}", issue.id)] {
-            for delivery in self.store.deliveries_about(&entry.key, &about).await? {
-                // One that cannot be read may be the one that tells of an edit.
-                let unread = DeliveredIssue {
-                    edited: true,
-                    signed_by: None,
-                    title: String::new(),
-                    body: String::new(),
-                    at: change.at,
-                };
-                told.push(delivered_issue(&delivery.body).unwrap_or(unread));
-            }
+            let look = |delivery: Delivery| {
+                match delivered_issue(&delivery.body) {
+                    // One that cannot be read may be the one that tells of an edit.
+                    None => since.is_edited = true,
+                    Some(told) if told.at < change.at => {}
+                    Some(told) => {
+                        since.is_edited |= told.edited || (told.title.as_str(), told.body.as_str()) != words;
+                        since.is_delivered |= is_of(&told, change);
+                    }
+                }
+                ControlFlow::Continue(())
+            };
+            self.store.deliveries_about(&entry.key, &about, look).await?;
         }
-        told.retain(|it| it.at >= change.at);
-        Ok(told)
+        Ok(since)
     }
 
     /// Whether a review or its reviewer's `own` remarks were edited. A remark written before the review was submitted may be changed until

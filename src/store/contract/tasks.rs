@@ -23,10 +23,11 @@ pub async fn a_task_survives_in_its_log_even_with_a_large_body(fresh: Fresh) {
     let task = store.task(id).await.expect("folded");
     assert_eq!(task.request.expect("request").body.len(), 6000);
     let log = store.log(id).await.expect("read");
-    let behind = store.log_after(id, 1).await.expect("read");
-    let whole = store.log_after(id, 0).await.expect("read");
+    let behind = store.log_after(id, 1, 1_000).await.expect("read");
+    let whole = store.log_after(id, 0, 1_000).await.expect("read");
     assert_eq!(whole.iter().map(|(seq, ..)| *seq).collect::<Vec<_>>(), (1..=log.len() as i64).collect::<Vec<_>>());
     assert_eq!(behind[..], whole[1..]);
+    assert_eq!(store.log_after(id, 0, 1).await.expect("read")[..], whole[..1]);
     assert_eq!(whole.into_iter().map(|(_, at, event)| (at, event)).collect::<Vec<_>>(), log);
     let row = store.next_effect(id, Queue::Talk).await.expect("read").expect("a comment is owed");
     assert_eq!(row.effect.kind(), "status_comment");
