@@ -171,9 +171,8 @@ impl Run<'_> {
         let driven = environment.place(&person, name).drive(&it.task.title, &it.task.body, policy).await?;
         row.measured = measured(&driven);
         (row.end, row.reason) = (driven.end.clone(), driven.reason.clone());
-        // A try that ran into the limit while the model answered counts; one whose model could not be asked does not.
-        if row.measured.turns == 0 && driven.end != LIMIT {
-            anyhow::bail!("the model gave no answer: {}", driven.reason);
+        if let Some(why) = unanswered(&driven).filter(|_| row.measured.turns == 0) {
+            anyhow::bail!("the model gave no answer: {why}");
         }
         row.outcome = Outcome::Unsolved;
         let Some(commit) = &driven.commit else {
@@ -244,6 +243,11 @@ fn measured(driven: &TryResult) -> Measured {
     found
 }
 
+/// Why a try without an answer tells nothing of the model. None if it was still answering when its time was up: that counts.
+fn unanswered(driven: &TryResult) -> Option<&str> {
+    if driven.end == LIMIT { driven.trouble.as_deref() } else { Some(driven.reason.as_str()) }
+}
+
 fn settle(row: &mut Row, judged: &Judged, said_done: bool) {
     row.judged = Some(TryVerdict { hidden: judged.hidden, suite: judged.suite, base_tests: judged.base_tests });
     if judged.solved() {
@@ -277,5 +281,27 @@ fn not_run(name: &str, repeat: u32, task: Option<&TaskDir>, recording: bool, rea
         reason,
         judged: None,
         measured: Measured::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_server_that_was_away_is_no_model_that_was_too_slow() {
+        let driven = |end: &str, trouble: Option<&str>| TryResult {
+            end: end.to_owned(),
+            reason: "why it ended".to_owned(),
+            trouble: trouble.map(str::to_owned),
+            commit: None,
+            log: Vec::new(),
+            own: Duration::ZERO,
+            waiting: Duration::ZERO,
+        };
+        assert_eq!(unanswered(&driven(LIMIT, None)), None, "it was at its first answer");
+        assert_eq!(unanswered(&driven(LIMIT, Some("the model can't be reached"))), Some("the model can't be reached"));
+        assert_eq!(unanswered(&driven("paused", None)), Some("why it ended"));
     }
 }
