@@ -7,7 +7,7 @@ use super::environment::Environment;
 use super::frozen::{self, Frozen};
 use super::judge::{From, Judge, Judged, Planted};
 use super::measure::{measure, said_done};
-use super::model::{EvalModel, config_hash};
+use super::model::{EvalModel, NO_ANSWER, config_hash};
 use super::results::{About, Header, Line, Measured, ModelSeen, Out, Outcome, Results, Row, TryVerdict};
 use super::tasks::{Folder, Set, TaskDir};
 use super::{EvalArgs, against, installation, limit, own_dir, table, under};
@@ -204,13 +204,10 @@ impl Run<'_> {
         if !before.fault.is_empty() {
             return Ok(());
         }
-        let after = asked.look().await;
-        if after.answered == before.answered {
-            return Ok(());
+        if let Some(warning) = same_model(before, &asked.look().await)? {
+            self.printer.warn(&warning);
         }
-        let name = |seen: &ModelSeen| seen.answered.clone().unwrap_or_else(|| "nobody".to_owned());
-        let what = format!("the server answered as {} before and as {} after", name(before), name(&after));
-        Err(Complaint::new(what).because("what was measured may be of two models; nothing of it counts").into())
+        Ok(())
     }
 
     fn sum_up(&self, header: Header, rows: Vec<Row>) -> Result<()> {
@@ -246,6 +243,20 @@ fn measured(driven: &TryResult) -> Measured {
 /// Why a try without an answer tells nothing of the model. None if it was still answering when its time was up: that counts.
 fn unanswered(driven: &TryResult) -> Option<&str> {
     if driven.end == LIMIT { driven.trouble.as_deref() } else { Some(driven.reason.as_str()) }
+}
+
+/// A warning if the model did not answer after the last task: an hour's results are not thrown away because its server was busy for a moment.
+fn same_model(before: &ModelSeen, after: &ModelSeen) -> Result<Option<String>> {
+    if after.fault.starts_with(NO_ANSWER) {
+        let why = &after.fault;
+        return Ok(Some(format!("whether the same model answered to the end is not known: asked again, {why}")));
+    }
+    if after.answered == before.answered {
+        return Ok(None);
+    }
+    let name = |seen: &ModelSeen| seen.answered.clone().unwrap_or_else(|| "nobody".to_owned());
+    let what = format!("the server answered as {} before and as {} after", name(before), name(after));
+    Err(Complaint::new(what).because("what was measured may be of two models; nothing of it counts").into())
 }
 
 fn settle(row: &mut Row, judged: &Judged, said_done: bool) {
@@ -303,5 +314,16 @@ mod tests {
         assert_eq!(unanswered(&driven(LIMIT, None)), None, "it was at its first answer");
         assert_eq!(unanswered(&driven(LIMIT, Some("the model can't be reached"))), Some("the model can't be reached"));
         assert_eq!(unanswered(&driven("paused", None)), Some("why it ended"));
+    }
+
+    #[test]
+    fn another_model_at_the_end_voids_a_run_and_silence_does_not() {
+        let named = |name: &str| ModelSeen { answered: Some(name.to_owned()), ..ModelSeen::default() };
+        let silent = ModelSeen { fault: format!("{NO_ANSWER}: HTTP 503"), ..ModelSeen::default() };
+        assert!(same_model(&named("a"), &named("a")).expect("the same").is_none());
+        let warning = same_model(&named("a"), &silent).expect("no other model").expect("a warning");
+        assert!(warning.contains("is not known") && warning.ends_with("HTTP 503"), "{warning}");
+        assert!(same_model(&named("a"), &named("b")).is_err());
+        assert!(same_model(&named("a"), &ModelSeen::default()).is_err(), "it names itself no more");
     }
 }
