@@ -62,9 +62,7 @@ impl Assembly for Chunks {
                 (None, None) => {}
             }
             if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str).filter(|it| !it.is_empty()) {
-                if reason == "error" {
-                    return Err(ModelError::Lost("the server ended its answer with an error".to_owned()));
-                }
+                unbroken(reason)?;
                 self.finish = Some(reason.to_owned());
             }
         }
@@ -87,6 +85,14 @@ impl Assembly for Chunks {
         });
         let choice = json!({ "index": 0, "finish_reason": finish, "message": message });
         Some(json!({ "model": self.model, "choices": [choice], "usage": self.usage }).to_string())
+    }
+}
+
+/// An end by which a server says that it broke off: OpenRouter's and Mistral's, DeepSeek's, GLM's. What came until then is no answer.
+pub(super) fn unbroken(finish: &str) -> Result<(), ModelError> {
+    match ["error", "insufficient_system_resource", "network_error"].contains(&finish) {
+        true => Err(ModelError::Lost(format!("the server ended its answer with an error ({finish})"))),
+        false => Ok(()),
     }
 }
 
