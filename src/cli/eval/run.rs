@@ -218,12 +218,7 @@ impl Run<'_> {
         let fault = header.model.fault.clone();
         let now = Results { header, rows, whole: true };
         if let Some(then) = &self.baseline {
-            if !then.whole {
-                self.printer.warn("the baseline's run was stopped before its end");
-            }
-            if then.header.config != now.header.config {
-                self.printer.warn("the baseline was made with another configuration of model, sandbox or budget");
-            }
+            against::warnings(then, &now.header).iter().for_each(|warning| self.printer.warn(warning));
             self.printer.say(&table::compared(&against::compare(then, &now)?));
         }
         match fault.is_empty() {
