@@ -22,6 +22,7 @@ pub fn measure(log: &[(i64, Event)]) -> Measured {
             found.tokens_read += input + cache_read + cache_write;
             found.tokens_cached += cache_read;
             found.tokens_written += output;
+            found.unpriced += usage.unpriced;
             uncached += input + cache_write;
             micro_usd += cost;
             model_ms += duration_ms.unwrap_or_default();
@@ -95,11 +96,11 @@ mod tests {
         let usage = |input: u64, output: u64| Usage { input, output, ..Usage::default() };
         let log = [
             turn(usage(1200, 50), "m"),
-            looked(usage(240, 25), 500, "strict"),
+            looked(Usage { unpriced: 265, ..usage(240, 25) }, 500, "strict"),
             looked(Usage::default(), 0, "away"),
         ];
         let found = measure(&log);
-        assert_eq!((found.turns, found.tokens_read, found.tokens_written), (1, 1440, 75));
+        assert_eq!((found.turns, found.tokens_read, found.tokens_written, found.unpriced), (1, 1440, 75, 265));
         assert!((found.dollars - 0.002).abs() < 1e-9 && (found.model_seconds - 3.0).abs() < 1e-9);
         assert!((found.model_seconds_by_formula - (1440.0 / 120.0 + 3.0)).abs() < 1e-9);
         assert_eq!(found.models, ["m", "strict"]);
