@@ -78,14 +78,15 @@ impl TryEnvironment<'_> {
         let (issue, _) = self.person.open_issue(title, &format!("{body}\n\n/fix\n")).await?;
         let id = self.begun(&store, issue).await?;
         let mut clock = Clock::new(Instant::now());
-        let ended = self.follow(&store, id, policy, &mut clock).await?;
-        let trouble = store.next_effect(id, Queue::Work).await?.and_then(|row| row.trouble);
-        // Nobody will answer whatever it waits for, so its sandbox is released before the next try.
+        let ended = self.follow(&store, id, policy, &mut clock).await;
+        let next = store.next_effect(id, Queue::Work).await;
+        // Nobody will answer whatever it waits for, so it is stopped before the next try, which the bot would not begin beside it.
         let _ = self.bot.say(&["task", "stop", &id.to_string()]);
+        let (end, reason) = ended?;
+        let trouble = next?.and_then(|row| row.trouble);
         let log = store.log(id).await?;
         let task = Task::fold(id, log.iter().map(|(_, event)| event));
         let commit = task.pushed.filter(|commit| Some(commit) != task.base.as_ref());
-        let (end, reason) = ended;
         Ok(TryResult { end, reason, trouble, commit, log, own: clock.own, waiting: clock.waiting })
     }
 

@@ -237,7 +237,13 @@ fn measured(driven: &TryResult) -> Measured {
 
 /// Why a try without an answer tells nothing of the model. None if it was still answering when its time was up: that counts.
 fn unanswered(driven: &TryResult) -> Option<&str> {
-    if driven.end == LIMIT { driven.trouble.as_deref() } else { Some(driven.reason.as_str()) }
+    let asked = driven.log.iter().any(|(_, event)| event.call_start().is_some());
+    match (driven.end == LIMIT, &driven.trouble) {
+        (false, _) => Some(driven.reason.as_str()),
+        (true, Some(trouble)) => Some(trouble.as_str()),
+        (true, None) if asked => None,
+        (true, None) => Some("it was not asked before its time was up"),
+    }
 }
 
 /// A warning if the model did not answer after the last task: an hour's results are not thrown away because its server was busy for a moment.
@@ -293,6 +299,7 @@ fn not_run(name: &str, repeat: u32, task: Option<&TaskDir>, recording: bool, rea
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domain::Event;
     use std::time::Duration;
 
     #[test]
@@ -302,13 +309,15 @@ mod tests {
             reason: "why it ended".to_owned(),
             trouble: trouble.map(str::to_owned),
             commit: None,
-            log: Vec::new(),
+            log: vec![(1, Event::ModelCallStarted { turn: 1, worst_micro_usd: 0 })],
             own: Duration::ZERO,
             waiting: Duration::ZERO,
         };
         assert_eq!(unanswered(&driven(LIMIT, None)), None, "it was at its first answer");
         assert_eq!(unanswered(&driven(LIMIT, Some("the model can't be reached"))), Some("the model can't be reached"));
         assert_eq!(unanswered(&driven("paused", None)), Some("why it ended"));
+        let waited = TryResult { log: Vec::new(), ..driven(LIMIT, None) };
+        assert_eq!(unanswered(&waited), Some("it was not asked before its time was up"));
     }
 
     #[test]
