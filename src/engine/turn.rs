@@ -34,6 +34,9 @@ const TOOLS_ADVICE: &str = "Set `name` in its entry to a model that knows tools,
 /// Advice if a server refuses a request in words that are not known; without a full stop.
 const REQUEST_ADVICE: &str = "Check `name`, `base_url` and the key in its entry, and restart the bot after a change";
 
+/// The most tokens that a server's count of one call is believed to be: more than any model can read and write at once.
+const MOST_COUNTED: u64 = 100_000_000;
+
 /// A call that fits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ready {
@@ -273,10 +276,12 @@ fn elapsed_ms(started: Instant) -> u64 {
     u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The server's count of tokens; our estimate if it counted none, so that such a server is not free of charge.
+/// The server's count of tokens; our estimate if it counted none, so that such a server is not free of charge, or more than a call can have,
+/// so that one wrong number does not use up or overflow every sum of costs.
 fn counted(ready: &Ready, response: &ModelResponse) -> llm::Usage {
-    if response.usage.total() > 0 {
-        return response.usage;
+    let usage = response.usage;
+    if (1..=MOST_COUNTED).contains(&usage.total()) {
+        return llm::Usage { reasoning: usage.reasoning.min(usage.output), ..usage };
     }
     let calls: usize = response.calls.iter().map(|call| call.name.len() + call.arguments.to_string().len()).sum();
     let output = (response.text.chars().count() + calls).div_ceil(4) as u64;

@@ -42,6 +42,18 @@ async fn an_answer_that_was_cut_says_so_and_a_silent_server_is_not_free() {
     assert!(answer.usage.input > 500 && answer.usage.output == 3, "{:?}", answer.usage);
 }
 
+/// What a server writes whose counter ran below 0 is charged by our own estimate.
+#[tokio::test]
+async fn a_count_that_cannot_be_is_none() {
+    for usage in
+        ["input = 5, output = 9223372036854775807", "input = 9223372036854775807, output = 9223372036854775807"]
+    {
+        let answer = ask(&format!("[[turn]]\ntext = 'half a sen'\nusage = {{ {usage} }}")).await.unwrap();
+        let counts = (answer.usage.input < 100_000, answer.usage.input > 500, answer.usage.output);
+        assert_eq!(counts, (true, true, 3), "{usage}: {:?}", answer.usage);
+    }
+}
+
 #[tokio::test]
 async fn errors_say_who_must_act() {
     let error = async |kind: &str| ask(&format!("[[turn]]\nerror = '{kind}'")).await.unwrap_err();

@@ -296,6 +296,9 @@ fn parse(whole: &Whole, turn: usize, asker: &Asker<'_>) -> Result<ModelResponse,
             _ => {}
         }
     }
+    if stop == "refusal" && response.calls.is_empty() {
+        wire::ended_by_server(&mut response.text, stop);
+    }
     let given = wire::ids(&response.calls);
     wire::unique_ids(&mut response.calls, turn);
     let has_ids = given.iter().all(|id| !id.is_empty());

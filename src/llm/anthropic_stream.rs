@@ -1,7 +1,7 @@
 //! A stream of Anthropic's wire, put together to the message that the server would have sent whole.
 //!
-//! Owns: content blocks by their index, and counts that each event repeats from the beginning. Must not: read what a message means
-//! (`anthropic`). Only `message_stop` makes it whole. Shapes: docs.anthropic.com/en/docs/build-with-claude/streaming.
+//! Owns: content blocks by their index, which gateways may give several of them, and counts that each event repeats from the beginning.
+//! Must not: read what a message means (`anthropic`). Only `message_stop` makes it whole. Shapes: docs.anthropic.com/en/docs/build-with-claude/streaming.
 //! Tests: below, `tests/providers/streams.rs`.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,10 @@ use super::http::{Assembly, Step};
 #[derive(Default)]
 pub(super) struct Blocks {
     model: Value,
-    blocks: BTreeMap<u64, Block>,
+    /// In the order in which they began.
+    blocks: Vec<Block>,
+    /// Where the newest block of each index is.
+    newest: BTreeMap<u64, usize>,
     calls: usize,
     stop: Option<String>,
     usage: Map<String, Value>,
@@ -65,7 +68,7 @@ impl Assembly for Blocks {
 
     fn whole(self) -> Option<String> {
         let stop = self.stop.filter(|_| self.ended)?;
-        let content: Vec<String> = self.blocks.into_values().map(Block::whole).collect();
+        let content: Vec<String> = self.blocks.into_iter().map(Block::whole).collect();
         Some(format!(
             "{{\"model\":{},\"stop_reason\":{},\"usage\":{},\"content\":[{}]}}",
             self.model,
@@ -79,6 +82,9 @@ impl Assembly for Blocks {
 impl Blocks {
     fn begin(&mut self, index: u64, value: Value, deltas_out: &mut BoundedDeltas<'_>) -> Result<(), ModelError> {
         let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
+        if self.newest.get(&index).is_some_and(|at| self.blocks[*at].began_as(&value)) {
+            return Ok(());
+        }
         let place = self.calls;
         match text("type") {
             "tool_use" => {
@@ -89,14 +95,15 @@ impl Blocks {
             "redacted_thinking" => deltas_out.reasoning(text("data").len())?,
             _ => deltas_out.text(text("text"))?,
         }
-        self.blocks.insert(index, Block { value, place, arguments: String::new() });
+        self.newest.insert(index, self.blocks.len());
+        self.blocks.push(Block { value, place, arguments: String::new() });
         Ok(())
     }
 
     fn delta(&mut self, index: u64, delta: &Value, deltas_out: &mut BoundedDeltas<'_>) -> Result<(), ModelError> {
         let piece = |name: &str| delta.get(name).and_then(Value::as_str).unwrap_or_default();
         let kind = piece("type");
-        if !self.blocks.contains_key(&index) {
+        if !self.newest.contains_key(&index) {
             // A gateway that leaves out how a block begins; a call without a name cannot be made good.
             let began = match kind {
                 "text_delta" => json!({ "type": "text", "text": "" }),
@@ -105,7 +112,8 @@ impl Blocks {
             };
             self.begin(index, began, deltas_out)?;
         }
-        let Some(block) = self.blocks.get_mut(&index) else { return Ok(()) };
+        let Some(at) = self.newest.get(&index).copied() else { return Ok(()) };
+        let block = &mut self.blocks[at];
         match kind {
             "text_delta" => {
                 deltas_out.text(piece("text"))?;
@@ -149,6 +157,13 @@ fn append(block: &mut Value, field: &str, piece: &str) {
 }
 
 impl Block {
+    /// Whether it began with the same event, which was sent twice.
+    fn began_as(&self, value: &Value) -> bool {
+        let has_id = value["id"].as_str().is_some_and(|id| !id.is_empty());
+        let same_call = value["type"] == "tool_use" && has_id && self.value["id"] == value["id"];
+        same_call || self.arguments.is_empty() && self.value == *value
+    }
+
     /// Its JSON. Arguments stay the text that came, where that is JSON.
     fn whole(mut self) -> String {
         if self.arguments.is_empty() || !self.value.is_object() {
@@ -226,6 +241,25 @@ mod tests {
         );
         let counts = json!({ "input_tokens": 25, "output_tokens": 15, "cache_read_input_tokens": 7 });
         assert_eq!((&value["usage"], &value["stop_reason"]), (&counts, &json!("tool_use")));
+    }
+
+    #[test]
+    fn blocks_that_share_an_index_are_several_and_one_that_is_told_twice_is_one() {
+        let call = |id: &str| block(0, json!({ "type": "tool_use", "id": id, "name": "bash", "input": {} }));
+        let piece = |text: &str| delta(0, json!({ "type": "input_json_delta", "partial_json": text }));
+        let mut events = vec![
+            block(0, json!({ "type": "text", "text": "" })),
+            delta(0, json!({ "type": "text_delta", "text": "I look." })),
+            call("t1"),
+            call("t1"),
+            piece("{\"a\":1}"),
+            call("t2"),
+            piece("{\"a\":2}"),
+        ];
+        events.extend(ends());
+        let value: Value = serde_json::from_str(&whole(&events).unwrap()).unwrap();
+        let call = |id: &str, a: u8| json!({ "type": "tool_use", "id": id, "name": "bash", "input": { "a": a } });
+        assert_eq!(value["content"], json!([{ "type": "text", "text": "I look." }, call("t1", 1), call("t2", 2)]));
     }
 
     #[test]

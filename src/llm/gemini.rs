@@ -325,8 +325,8 @@ fn parse(whole: &Whole, turn: usize, asker: &Asker<'_>) -> Result<ModelResponse,
     if !matches!(finish, "" | "STOP" | "MAX_TOKENS" | "FINISH_REASON_UNSPECIFIED") && response.calls.is_empty() {
         let message = candidate.get("finishMessage").and_then(Value::as_str).unwrap_or_default();
         let message: String = message.chars().take(400).collect();
-        let gap = if response.text.is_empty() { "" } else { "\n" };
-        response.text.push_str(&format!("{gap}[the server ended this answer: {finish}] {message}"));
+        wire::ended_by_server(&mut response.text, finish);
+        response.text.push_str(&format!(" {message}"));
         response.text.truncate(response.text.trim_end().len());
     }
     let given = wire::ids(&response.calls);

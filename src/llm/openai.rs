@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use super::deltas::{Deltas, Silent};
 use super::http::{Endpoint, Whole, join, sensitive};
 use super::openai_reasoning::{DETAILS, THOUGHTS};
-use super::openai_stream::Chunks;
+use super::openai_stream::{Chunks, unbroken};
 use super::picture::{Counting, OWN, parts};
 use super::provider::Provider;
 use super::raw::{self, Json};
@@ -397,14 +397,21 @@ fn arguments(call: &ToolCall, tools: &[ToolSpec]) -> String {
     format!("{{{}}}", pairs.join(","))
 }
 
-/// Reads an answer. Only one without any message is refused; everything else that servers leave out is made good.
+/// Reads an answer. Only one without any message, or that its server broke off, is refused; everything else that servers leave out is made good.
 fn parse(answer: &Value, turn: usize) -> Result<ModelResponse, ModelError> {
     let choice = answer.pointer("/choices/0").ok_or_else(|| malformed("it has no choices", answer))?;
+    let finish = choice.get("finish_reason").and_then(Value::as_str).unwrap_or_default();
+    unbroken(finish)?;
     let message = choice.get("message").and_then(Value::as_object);
     let message = message.ok_or_else(|| malformed("its choice has no message", answer))?;
     let usage = answer.get("usage").map(usage).unwrap_or_default();
-    let truncated = choice.get("finish_reason").and_then(Value::as_str) == Some("length");
-    Ok(ModelResponse { text: content(message), calls: calls(message, turn), usage, truncated, vendor: None })
+    // Mistral has a name of its own for a window that is full.
+    let truncated = matches!(finish, "length" | "model_length");
+    let (mut text, calls) = (content(message), calls(message, turn));
+    if matches!(finish, "content_filter" | "sensitive") && calls.is_empty() {
+        wire::ended_by_server(&mut text, finish);
+    }
+    Ok(ModelResponse { text, calls, usage, truncated, vendor: None })
 }
 
 fn malformed(what: &str, answer: &Value) -> ModelError {

@@ -62,9 +62,7 @@ impl Assembly for Chunks {
                 (None, None) => {}
             }
             if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str).filter(|it| !it.is_empty()) {
-                if reason == "error" {
-                    return Err(ModelError::Lost("the server ended its answer with an error".to_owned()));
-                }
+                unbroken(reason)?;
                 self.finish = Some(reason.to_owned());
             }
         }
@@ -87,6 +85,14 @@ impl Assembly for Chunks {
         });
         let choice = json!({ "index": 0, "finish_reason": finish, "message": message });
         Some(json!({ "model": self.model, "choices": [choice], "usage": self.usage }).to_string())
+    }
+}
+
+/// An end by which a server says that it broke off: OpenRouter's and Mistral's, DeepSeek's, GLM's. What came until then is no answer.
+pub(super) fn unbroken(finish: &str) -> Result<(), ModelError> {
+    match ["error", "insufficient_system_resource", "network_error"].contains(&finish) {
+        true => Err(ModelError::Lost(format!("the server ended its answer with an error ({finish})"))),
+        false => Ok(()),
     }
 }
 
@@ -117,7 +123,11 @@ impl Chunks {
         let function = piece.get("function").unwrap_or(piece);
         let text = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (id, name) = (text(piece, "id"), text(function, "name"));
-        let place = self.place(piece.get("index").and_then(Value::as_u64), &id, &name);
+        let begins = match function.get("arguments") {
+            Some(Value::String(text)) => text.trim_start().starts_with('{'),
+            arguments => arguments.is_some_and(Value::is_object),
+        };
+        let place = self.place(piece.get("index").and_then(Value::as_u64), &id, &name, begins);
         let call = &mut self.calls[place];
         if call.id.is_empty() {
             call.id = id;
@@ -143,16 +153,17 @@ impl Chunks {
         Ok(())
     }
 
-    /// Where a piece belongs, which may be a call of its own.
-    fn place(&mut self, index: Option<u64>, id: &str, name: &str) -> usize {
+    /// Where a piece belongs, which may be a call of its own. `begins`: its arguments are the beginning of an object.
+    fn place(&mut self, index: Option<u64>, id: &str, name: &str, begins: bool) -> usize {
         let found = match index {
             Some(index) => self.calls.iter().rposition(|call| call.index == Some(index)),
             None => self.calls.len().checked_sub(1),
         };
         // Servers that give every call the same index, or none, tell them apart by id alone: that comes with the name, at the beginning.
         let other = |call: &Call| !id.is_empty() && !call.id.is_empty() && call.id != id && !name.is_empty();
-        // Without ids as well, a name after complete arguments begins the next call.
-        let next = |call: &Call| index.is_none() && id.is_empty() && !name.is_empty() && call.is_complete();
+        // Without ids as well, a name after complete arguments begins the next call; behind an index, which Gemini's compatible server and its
+        // gateways leave at 0, only with arguments of its own.
+        let next = |call: &Call| id.is_empty() && !name.is_empty() && (index.is_none() || begins) && call.is_complete();
         match found.filter(|at| !other(&self.calls[*at]) && !next(&self.calls[*at])) {
             Some(at) => at,
             None => {

@@ -63,6 +63,11 @@ fn ids_may_come_late_twice_or_never_and_the_index_may_lie() {
         piece(None, None, Some("bash"), "{\"a\":2}"),
     ];
     assert_eq!(calls(&never), [call("", "bash", "{\"a\":1}"), call("", "bash", "{\"a\":2}")], "no index, no id");
+    let gemini = ["{\"a\":1}", "{\"a\":2}"].map(|arguments| piece(Some(0), Some(""), Some("bash"), arguments));
+    let both = [call("", "bash", "{\"a\":1}"), call("", "bash", "{\"a\":2}")];
+    assert_eq!(calls(&gemini), both, "every call at index 0, and no id");
+    let again = [piece(Some(0), None, Some("bash"), "{\"a\":1}"), piece(Some(0), None, Some("bash"), "")];
+    assert_eq!(calls(&again), [call("", "bash", "{\"a\":1}")], "a name that is repeated behind all arguments");
     let object = [json!({ "index": 0, "id": "o", "function": { "name": "bash", "arguments": { "a": 1 } } })];
     assert_eq!(calls(&object), [call("o", "bash", "{\"a\":1}")]);
 }

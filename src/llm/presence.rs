@@ -72,6 +72,13 @@ fn short(name: &str) -> String {
     file.unwrap_or(name).to_owned()
 }
 
+/// Whether a name that leaves the version open (Anthropic's `claude-3-7-sonnet-latest`, `claude-sonnet-4-0`) is answered by a dated one of it.
+fn is_newest_of(alias: &str, answered: &str) -> bool {
+    let dated = |rest: &str| rest.starts_with('-') && rest.chars().all(|c| c.is_ascii_digit() || c == '-');
+    let stems = ["-latest", "-0"].into_iter().filter_map(|end| alias.strip_suffix(end));
+    stems.filter_map(|stem| answered.strip_prefix(stem)).any(dated)
+}
+
 impl Presence {
     /// From an answer to a question for the model `asked`, OpenAI's list of models (with vLLM's `max_model_len` or OpenRouter's
     /// `context_length`) and llama.cpp's `/props`.
@@ -114,7 +121,7 @@ impl Presence {
         let plain = |name: &str| name.rsplit('/').next().unwrap_or(name).to_lowercase();
         let (a, b) = (plain(answered), plain(asked));
         let only = self.listed.len() == 1 && self.listed[0] == answered;
-        (!a.starts_with(&b) && !b.starts_with(&a) && !only).then_some(answered)
+        (!a.starts_with(&b) && !b.starts_with(&a) && !is_newest_of(&b, &a) && !only).then_some(answered)
     }
 }
 
@@ -171,6 +178,14 @@ mod tests {
     fn a_dated_name_is_the_same_model_and_another_is_not() {
         let answered = |name: &str| Presence { answered: Some(name.to_owned()), ..Presence::default() };
         assert_eq!(answered("gpt-4o-2024-08-06").other_than("gpt-4o"), None);
+        for (asked, name) in [
+            ("claude-3-7-sonnet-latest", "claude-3-7-sonnet-20250219"),
+            ("anthropic/claude-sonnet-4-0", "claude-sonnet-4-20250514"),
+        ] {
+            assert_eq!(answered(name).other_than(asked), None, "{asked} stands for it");
+        }
+        assert_eq!(answered("small").other_than("large-latest"), Some("small"));
+        assert_eq!(answered("large-mini").other_than("large-latest"), Some("large-mini"));
         assert_eq!(answered("small").other_than("large"), Some("small"));
         assert_eq!(Presence::default().other_than("large"), None, "a server that names none proves nothing");
     }

@@ -244,8 +244,7 @@ fn parse(whole: &Whole, turn: usize, asker: &Asker<'_>) -> Result<ModelResponse,
         }
     }
     if filtered && response.calls.is_empty() {
-        let gap = if response.text.is_empty() { "" } else { "\n" };
-        response.text.push_str(&format!("{gap}[the server ended this answer: content_filter]"));
+        wire::ended_by_server(&mut response.text, reason);
     }
     let given = wire::ids(&response.calls);
     wire::unique_ids(&mut response.calls, turn);

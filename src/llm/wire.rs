@@ -86,6 +86,12 @@ pub(super) fn spoken(text: &str) -> &str {
     if text.trim().is_empty() { "(no answer)" } else { text }
 }
 
+/// Says in an answer without a call that its server ended it: otherwise it would read as one that the model ended by itself.
+pub(super) fn ended_by_server(text: &mut String, reason: &str) {
+    let gap = if text.is_empty() { "" } else { "\n" };
+    text.push_str(&format!("{gap}[the server ended this answer: {reason}]"));
+}
+
 /// A name or id as both vendors accept it (`^[a-zA-Z0-9_-]{1,64}$`): a model's invention must not make every later request fail.
 pub(super) fn token(text: &str) -> String {
     let keep = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };

@@ -142,6 +142,34 @@ fn worded(kind: ModelKind, words: &str) -> Value {
     serde_json::from_str(&plain.to_string().replace("\"Ich prüfe 🦀.\"", &escaped)).expect("JSON")
 }
 
+/// What a filter cut off is not taken for what the model wanted to say.
+#[tokio::test]
+async fn an_answer_that_a_filter_ended_says_so() {
+    for kind in WIRES {
+        let ends = ["content_filter", "refusal", "SAFETY", "incomplete content_filter"];
+        for response in both(kind, &ending(kind, worded(kind, "Well"), ends)).await {
+            let response = response.unwrap();
+            assert!(response.text.starts_with("Well\n[the server ended this answer: "), "{kind:?}: {}", response.text);
+            assert!(response.calls.is_empty() && !response.truncated, "{kind:?}");
+        }
+    }
+}
+
+/// Chat completions have no other place for an error that comes after the beginning of a whole answer.
+#[tokio::test]
+async fn an_answer_that_its_server_broke_off_is_lost_and_one_that_filled_the_window_is_cut() {
+    let kind = ModelKind::Openai;
+    let with = |end: &'static str| ending(kind, answer(kind), [end, "", "", ""]);
+    for end in ["error", "insufficient_system_resource", "network_error"] {
+        for response in both(kind, &with(end)).await {
+            assert!(matches!(&response, Err(ModelError::Lost(why)) if why.contains(end)), "{end}: {response:?}");
+        }
+    }
+    for response in both(kind, &with("model_length")).await {
+        assert!(response.unwrap().truncated);
+    }
+}
+
 /// The entry of a model at this address.
 fn entry(kind: ModelKind, address: &str) -> Model {
     let kind = kind.word();

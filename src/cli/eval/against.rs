@@ -60,6 +60,22 @@ pub fn compare(then: &Results, now: &Results) -> Result<Compared> {
     })
 }
 
+/// What else differs from the earlier run, so that the shares may differ because of it.
+pub fn warnings(then: &Results, now: &Header) -> Vec<String> {
+    let (mut list, before) = (Vec::new(), &then.header);
+    if !then.whole {
+        list.push("the baseline's run was stopped before its end".to_owned());
+    }
+    if before.config != now.config {
+        list.push("the baseline was made with another configuration of model, sandbox or budget".to_owned());
+    }
+    if (before.limit_s, before.reviews) != (now.limit_s, now.reviews) {
+        let (limit, reviews) = (before.limit_s, before.reviews);
+        list.push(format!("the baseline had {limit} s a task and at most {reviews} reviews: the limits differ"));
+    }
+    list
+}
+
 /// For each task the share of tries that solved it; tries that were not run are left out.
 fn shares(rows: &[Row]) -> BTreeMap<&str, f64> {
     let mut counts: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
@@ -119,6 +135,16 @@ mod tests {
         let flipped: Vec<bool> = mixed.iter().map(|solved| !solved).collect();
         let noise = compare(&results(false, of(&mixed)), &results(false, of(&flipped))).expect("compared");
         assert!(noise.at_least < 0.0 && noise.gained.len() == 10 && noise.lost.len() == 10, "{noise:?}");
+    }
+
+    #[test]
+    fn what_else_differs_from_the_baseline_is_told() {
+        let then = results(false, Vec::new());
+        assert!(warnings(&then, &header(false)).is_empty());
+        let told = warnings(&then, &Header { limit_s: 600, ..header(false) });
+        assert!(told.len() == 1 && told[0].contains("180 s a task and at most 8 reviews"), "{told:?}");
+        let stopped = Results { whole: false, ..then };
+        assert_eq!(warnings(&stopped, &Header { config: "other".into(), ..header(false) }).len(), 2);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::own::person::Person;
 use crate::forge::{RepoRef, Review};
 use crate::store::Store;
 use anyhow::{Context, Result, bail};
-use domain::{Commit, End, Event, PauseReason, State, Task, TaskId};
+use domain::{Commit, End, Event, PauseReason, Queue, State, Task, TaskId};
 use std::time::{Duration, Instant};
 
 const LOOK: Duration = Duration::from_millis(150);
@@ -34,6 +34,8 @@ pub struct TryResult {
     /// Name of the task's state, or `limit` or `reviews`.
     pub end: String,
     pub reason: String,
+    /// Why the step that it was at was put off, if it was: its server or the engine is unavailable.
+    pub trouble: Option<String>,
     /// The agent's last commit on the forge.
     pub commit: Option<Commit>,
     pub log: Vec<(i64, Event)>,
@@ -76,14 +78,16 @@ impl TryEnvironment<'_> {
         let (issue, _) = self.person.open_issue(title, &format!("{body}\n\n/fix\n")).await?;
         let id = self.begun(&store, issue).await?;
         let mut clock = Clock::new(Instant::now());
-        let ended = self.follow(&store, id, policy, &mut clock).await?;
-        // Nobody will answer whatever it waits for, so its sandbox is released before the next try.
+        let ended = self.follow(&store, id, policy, &mut clock).await;
+        let next = store.next_effect(id, Queue::Work).await;
+        // Nobody will answer whatever it waits for, so it is stopped before the next try, which the bot would not begin beside it.
         let _ = self.bot.say(&["task", "stop", &id.to_string()]);
+        let (end, reason) = ended?;
+        let trouble = next?.and_then(|row| row.trouble);
         let log = store.log(id).await?;
         let task = Task::fold(id, log.iter().map(|(_, event)| event));
         let commit = task.pushed.filter(|commit| Some(commit) != task.base.as_ref());
-        let (end, reason) = ended;
-        Ok(TryResult { end, reason, commit, log, own: clock.own, waiting: clock.waiting })
+        Ok(TryResult { end, reason, trouble, commit, log, own: clock.own, waiting: clock.waiting })
     }
 
     async fn begun(&mut self, store: &Store, issue: u64) -> Result<TaskId> {

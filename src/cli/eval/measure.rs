@@ -3,7 +3,7 @@
 //! Owns sums over events, and the formula that makes results of different machines comparable. Tests: below.
 
 use super::results::Measured;
-use domain::{Event, Usage};
+use domain::{CallAnswer, CallPurpose, Event, Usage};
 
 /// Tokens per second in the formula: uncached ones read, and ones written.
 const READ: f64 = 120.0;
@@ -15,17 +15,20 @@ pub fn measure(log: &[(i64, Event)]) -> Measured {
     let mut uncached = 0;
     let (mut micro_usd, mut model_ms) = (0, 0);
     for (_, event) in log {
-        if let Event::TurnCompleted { usage, micro_usd: cost, duration_ms, model, .. } = event {
-            let Usage { input, output, cache_read, cache_write, .. } = *usage;
-            found.turns += 1;
+        if let Some(CallAnswer { purpose, model, usage, micro_usd: cost, duration_ms }) = event.call_answer() {
+            let Usage { input, output, cache_read, cache_write, .. } = usage;
+            let is_turn = matches!(purpose, CallPurpose::Turn(_));
+            found.turns += u32::from(is_turn);
             found.tokens_read += input + cache_read + cache_write;
             found.tokens_cached += cache_read;
             found.tokens_written += output;
+            found.unpriced += usage.unpriced;
             uncached += input + cache_write;
             micro_usd += cost;
-            model_ms += duration_ms;
-            if !found.models.contains(model) {
-                found.models.push(model.clone());
+            model_ms += duration_ms.unwrap_or_default();
+            // A second look that no model made is the host's own words, with the name of the model that did not answer.
+            if (is_turn || usage.total() > 0) && !found.models.iter().any(|known| known == model) {
+                found.models.push(model.to_owned());
             }
         } else if let Event::ActionStarted { number, .. } = event {
             found.actions = found.actions.max(*number);
@@ -81,5 +84,25 @@ mod tests {
         assert!((found.model_seconds_by_formula - (1320.0 / 120.0 + 10.0)).abs() < 1e-9);
         assert!((found.model_seconds - 4.0).abs() < 1e-9 && (found.dollars - 0.003).abs() < 1e-9);
         assert!(found.models == ["m"] && !said_done(&log));
+    }
+
+    /// A reviewer and a summarizer are paid like the worker; what the host said in their place costs nothing and is no model's.
+    #[test]
+    fn calls_beside_the_conversation_are_summed_too() {
+        let looked = |usage: Usage, micro_usd: u64, model: &str| {
+            let (n, text, model) = (1, String::new(), model.to_owned());
+            (0, Event::SecondLooked { n, text, usage, micro_usd, duration_ms: 500, model })
+        };
+        let usage = |input: u64, output: u64| Usage { input, output, ..Usage::default() };
+        let log = [
+            turn(usage(1200, 50), "m"),
+            looked(Usage { unpriced: 265, ..usage(240, 25) }, 500, "strict"),
+            looked(Usage::default(), 0, "away"),
+        ];
+        let found = measure(&log);
+        assert_eq!((found.turns, found.tokens_read, found.tokens_written, found.unpriced), (1, 1440, 75, 265));
+        assert!((found.dollars - 0.002).abs() < 1e-9 && (found.model_seconds - 3.0).abs() < 1e-9);
+        assert!((found.model_seconds_by_formula - (1440.0 / 120.0 + 3.0)).abs() < 1e-9);
+        assert_eq!(found.models, ["m", "strict"]);
     }
 }

@@ -9,6 +9,9 @@ use anyhow::Result;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
+/// How the fault of a model that does not answer begins.
+pub const NO_ANSWER: &str = "it gives no answer";
+
 pub struct EvalModel {
     model: Arc<dyn Model>,
     asked: String,
@@ -43,7 +46,7 @@ impl EvalModel {
                 seen.fault = presence.fault(&self.asked, seen.window_configured).unwrap_or_default();
                 (seen.answered, seen.window_told) = (presence.answered, presence.window);
             }
-            Err(why) => seen.fault = format!("it gives no answer: {why}"),
+            Err(why) => seen.fault = format!("{NO_ANSWER}: {why}"),
         }
         seen
     }

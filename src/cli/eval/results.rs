@@ -120,6 +120,9 @@ pub struct Measured {
     pub own_seconds: f64,
     pub waiting_seconds: f64,
     pub dollars: f64,
+    /// Tokens whose price no configuration says, so that `dollars` has nothing of them.
+    #[serde(default)]
+    pub unpriced: u64,
     /// Labels of the models that answered.
     pub models: Vec<String>,
 }

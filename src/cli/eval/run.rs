@@ -7,7 +7,7 @@ use super::environment::Environment;
 use super::frozen::{self, Frozen};
 use super::judge::{From, Judge, Judged, Planted};
 use super::measure::{measure, said_done};
-use super::model::{EvalModel, config_hash};
+use super::model::{EvalModel, NO_ANSWER, config_hash};
 use super::results::{About, Header, Line, Measured, ModelSeen, Out, Outcome, Results, Row, TryVerdict};
 use super::tasks::{Folder, Set, TaskDir};
 use super::{EvalArgs, against, installation, limit, own_dir, table, under};
@@ -171,9 +171,8 @@ impl Run<'_> {
         let driven = environment.place(&person, name).drive(&it.task.title, &it.task.body, policy).await?;
         row.measured = measured(&driven);
         (row.end, row.reason) = (driven.end.clone(), driven.reason.clone());
-        // A try that ran into the limit while the model answered counts; one whose model could not be asked does not.
-        if row.measured.turns == 0 && driven.end != LIMIT {
-            anyhow::bail!("the model gave no answer: {}", driven.reason);
+        if let Some(why) = unanswered(&driven).filter(|_| row.measured.turns == 0) {
+            anyhow::bail!("the model gave no answer: {why}");
         }
         row.outcome = Outcome::Unsolved;
         let Some(commit) = &driven.commit else {
@@ -205,13 +204,10 @@ impl Run<'_> {
         if !before.fault.is_empty() {
             return Ok(());
         }
-        let after = asked.look().await;
-        if after.answered == before.answered {
-            return Ok(());
+        if let Some(warning) = same_model(before, &asked.look().await)? {
+            self.printer.warn(&warning);
         }
-        let name = |seen: &ModelSeen| seen.answered.clone().unwrap_or_else(|| "nobody".to_owned());
-        let what = format!("the server answered as {} before and as {} after", name(before), name(&after));
-        Err(Complaint::new(what).because("what was measured may be of two models; nothing of it counts").into())
+        Ok(())
     }
 
     fn sum_up(&self, header: Header, rows: Vec<Row>) -> Result<()> {
@@ -222,12 +218,7 @@ impl Run<'_> {
         let fault = header.model.fault.clone();
         let now = Results { header, rows, whole: true };
         if let Some(then) = &self.baseline {
-            if !then.whole {
-                self.printer.warn("the baseline's run was stopped before its end");
-            }
-            if then.header.config != now.header.config {
-                self.printer.warn("the baseline was made with another configuration of model, sandbox or budget");
-            }
+            against::warnings(then, &now.header).iter().for_each(|warning| self.printer.warn(warning));
             self.printer.say(&table::compared(&against::compare(then, &now)?));
         }
         match fault.is_empty() {
@@ -242,6 +233,31 @@ fn measured(driven: &TryResult) -> Measured {
     found.own_seconds = driven.own.as_secs_f64();
     found.waiting_seconds = driven.waiting.as_secs_f64();
     found
+}
+
+/// Why a try without an answer tells nothing of the model. None if it was still answering when its time was up: that counts.
+fn unanswered(driven: &TryResult) -> Option<&str> {
+    let asked = driven.log.iter().any(|(_, event)| event.call_start().is_some());
+    match (driven.end == LIMIT, &driven.trouble) {
+        (false, _) => Some(driven.reason.as_str()),
+        (true, Some(trouble)) => Some(trouble.as_str()),
+        (true, None) if asked => None,
+        (true, None) => Some("it was not asked before its time was up"),
+    }
+}
+
+/// A warning if the model did not answer after the last task: an hour's results are not thrown away because its server was busy for a moment.
+fn same_model(before: &ModelSeen, after: &ModelSeen) -> Result<Option<String>> {
+    if after.fault.starts_with(NO_ANSWER) {
+        let why = &after.fault;
+        return Ok(Some(format!("whether the same model answered to the end is not known: asked again, {why}")));
+    }
+    if after.answered == before.answered {
+        return Ok(None);
+    }
+    let name = |seen: &ModelSeen| seen.answered.clone().unwrap_or_else(|| "nobody".to_owned());
+    let what = format!("the server answered as {} before and as {} after", name(before), name(after));
+    Err(Complaint::new(what).because("what was measured may be of two models; nothing of it counts").into())
 }
 
 fn settle(row: &mut Row, judged: &Judged, said_done: bool) {
@@ -277,5 +293,41 @@ fn not_run(name: &str, repeat: u32, task: Option<&TaskDir>, recording: bool, rea
         reason,
         judged: None,
         measured: Measured::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::Event;
+    use std::time::Duration;
+
+    #[test]
+    fn a_server_that_was_away_is_no_model_that_was_too_slow() {
+        let driven = |end: &str, trouble: Option<&str>| TryResult {
+            end: end.to_owned(),
+            reason: "why it ended".to_owned(),
+            trouble: trouble.map(str::to_owned),
+            commit: None,
+            log: vec![(1, Event::ModelCallStarted { turn: 1, worst_micro_usd: 0 })],
+            own: Duration::ZERO,
+            waiting: Duration::ZERO,
+        };
+        assert_eq!(unanswered(&driven(LIMIT, None)), None, "it was at its first answer");
+        assert_eq!(unanswered(&driven(LIMIT, Some("the model can't be reached"))), Some("the model can't be reached"));
+        assert_eq!(unanswered(&driven("paused", None)), Some("why it ended"));
+        let waited = TryResult { log: Vec::new(), ..driven(LIMIT, None) };
+        assert_eq!(unanswered(&waited), Some("it was not asked before its time was up"));
+    }
+
+    #[test]
+    fn another_model_at_the_end_voids_a_run_and_silence_does_not() {
+        let named = |name: &str| ModelSeen { answered: Some(name.to_owned()), ..ModelSeen::default() };
+        let silent = ModelSeen { fault: format!("{NO_ANSWER}: HTTP 503"), ..ModelSeen::default() };
+        assert!(same_model(&named("a"), &named("a")).expect("the same").is_none());
+        let warning = same_model(&named("a"), &silent).expect("no other model").expect("a warning");
+        assert!(warning.contains("is not known") && warning.ends_with("HTTP 503"), "{warning}");
+        assert!(same_model(&named("a"), &named("b")).is_err());
+        assert!(same_model(&named("a"), &ModelSeen::default()).is_err(), "it names itself no more");
     }
 }

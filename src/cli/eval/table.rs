@@ -2,7 +2,7 @@
 
 use super::against::Compared;
 use super::results::{Header, Outcome, Row};
-use crate::text::{cut, one_line};
+use crate::text::{cost, cut, one_line};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ pub fn report(header: &Header, rows: &[Row]) -> String {
         header.limit_s,
         header.reviews
     );
-    text.push_str("| task | family | solved | end | reviews | actions | read | cached | written | model s | by formula | own s | waited s | $ | why not |\n");
+    text.push_str("| task | family | solved | end | reviews | actions | read | cached | written | model s | by formula | own s | waited s | cost | why not |\n");
     text.push_str("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
     for row in rows {
         text.push_str(&line(row, header.repeats > 1));
@@ -42,7 +42,7 @@ fn line(row: &Row, numbered: bool) -> String {
     let task = if numbered { format!("{} #{}", row.task, row.repeat) } else { row.task.clone() };
     let m = &row.measured;
     format!(
-        "| {} | {family} | {solved} | {} | {} | {} | {} | {} | {} | {:.1} | {:.1} | {:.1} | {:.1} | {:.4} | {} |\n",
+        "| {} | {family} | {solved} | {} | {} | {} | {} | {} | {} | {:.1} | {:.1} | {:.1} | {:.1} | {} | {} |\n",
         cell(&task),
         row.end,
         m.reviews,
@@ -54,7 +54,7 @@ fn line(row: &Row, numbered: bool) -> String {
         m.model_seconds_by_formula,
         m.own_seconds,
         m.waiting_seconds,
-        m.dollars,
+        cost(micros(m.dollars), m.unpriced),
         cell(cut(&row.reason, REASON).0),
     )
 }
@@ -81,12 +81,16 @@ fn sums(rows: &[Row]) -> String {
     };
     let _ = writeln!(
         text,
-        "false done: {} · model seconds by formula {seconds:.1} ({each}) · own seconds {:.1} · ${:.4}",
+        "false done: {} · model seconds by formula {seconds:.1} ({each}) · own seconds {:.1} · {}",
         ran.iter().filter(|row| row.false_done).count(),
         sum(&|row| row.measured.own_seconds),
-        sum(&|row| row.measured.dollars),
+        cost(micros(sum(&|row| row.measured.dollars)), ran.iter().map(|row| row.measured.unpriced).sum()),
     );
     text
+}
+
+fn micros(dollars: f64) -> u64 {
+    (dollars * 1e6).round() as u64
 }
 
 /// The comparison, in words.
@@ -114,6 +118,17 @@ fn cell(text: &str) -> String {
 mod tests {
     use super::super::results::tests::{header, row};
     use super::*;
+
+    #[test]
+    fn an_unknown_price_is_not_free() {
+        let mut paid = row("a", 1, Outcome::Solved);
+        paid.measured.dollars = 0.25;
+        let mut unknown = row("b", 1, Outcome::Unsolved);
+        unknown.measured.unpriced = 900;
+        let text = report(&header(false), &[paid, unknown]);
+        assert!(text.contains("| $0.25 |") && text.contains("| price unknown |"), "{text}");
+        assert!(text.contains("· $0.25 and more, price unknown"), "{text}");
+    }
 
     #[test]
     fn what_was_not_run_is_in_no_sum() {

@@ -88,7 +88,7 @@ async fn filled(entry: &Entry, model: &dyn Model, rate: f64, found: &mut Measure
         other => other?,
     };
     let counted = answer.usage.prompt();
-    if counted > 0 && counted * 4 < wanted * 3 {
+    if counted > 0 && counted.saturating_mul(4) < wanted.saturating_mul(3) {
         let fault = format!(
             "it read {counted} tokens of a prompt of about {wanted}, and left the rest out: its window is smaller than the {asked} of context_tokens"
         );
