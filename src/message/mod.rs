@@ -56,7 +56,8 @@ pub use own_refusal::{own_barred, own_model_refused, own_not_among};
 pub use permission::{not_shown, permission, whole};
 pub use proposal::{proposal_body, proposal_commit, proposal_title};
 pub use pull::{
-    DRAFT, NoStart, branch_moved, commit, goes_on_from, kept, no_start, pull_body, pull_title, status_line, with_plan,
+    DRAFT, NoStart, branch_moved, commit, goes_on_from, kept, no_start, not_replaced, pull_body, pull_title, status_line,
+    with_plan,
 };
 pub use reply::{replied, unanswered};
 pub use status_comment::{StatusPlaces, status_comment};
