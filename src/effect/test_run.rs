@@ -57,12 +57,17 @@ struct RunInputs {
 }
 
 impl TestRuns {
-    /// Sets the commit status unless it is the newest already; it is pending without a result. `at` is the address of the answer.
+    /// Sets the commit status unless it is the newest already, or a later run has taken it over; it is pending without a result. `at` is the
+    /// address of the answer.
     ///
     /// # Errors
     /// Those of the forge.
     pub async fn show(&self, row: &TestRunRow, result: Option<&TestResult>, at: &str) -> Result<(), Trouble> {
         let repository = self.repositories.entry(&*self.configured(row)?)?;
+        // Its answer may be tried for hours, and says what came of it.
+        if self.repositories.store.is_overtaken(row).await? {
+            return Ok(());
+        }
         let state = match result.map(TestResult::verdict) {
             None => StatusState::Pending,
             Some(TestVerdict::Passes | TestVerdict::Bug) => StatusState::Success,

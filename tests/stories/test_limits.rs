@@ -1,4 +1,5 @@
-//! How long a test run may take: `sandbox.verify_wall_s`, after which it is ended and answered.
+//! How long a test run may take: `sandbox.verify_wall_s`, after which it is ended and answered. And what its commit's status is while others
+//! are answered, or wait for room.
 
 use crate::test_runs::{branch, issue, say, until_answered, until_status};
 use crate::world::{FIX, World};
@@ -36,4 +37,25 @@ async fn a_run_that_hangs_on_the_base_shows_no_bug() {
     until_status(&world, &commit, "caisson/test-bug", StatusState::Error).await;
     until_answered(&world).await;
     world.nothing_left().await;
+}
+
+/// A run that is answered after a later one of its commit does not take the status back.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_older_runs_late_answer_leaves_the_newer_ones_status() {
+    let world = World::new(FIX).await;
+    let commit = branch(&world, "mend", &[("semver.py", "x = 1\n")]);
+    let (one, other) = (issue(&world), issue(&world));
+    let first: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    world.forge.set_faults(move |method, path| {
+        let upload = method == "POST" && path.ends_with("/assets");
+        (upload && first.get_or_init(|| path.to_owned()) == path).then_some(devforge::Fault::Refused(502))
+    });
+    say(&world, one, "/test-pr \"false\" mend");
+    until_status(&world, &commit, "caisson/test", StatusState::Failure).await;
+    say(&world, other, "/test-pr \"true\" mend");
+    until_status(&world, &commit, "caisson/test", StatusState::Success).await;
+    world.forge.set_faults(|_, _| None);
+    until_answered(&world).await;
+    until_status(&world, &commit, "caisson/test", StatusState::Success).await;
+    world.until_said(one, "**fails on the branch**").await;
 }
