@@ -1,7 +1,7 @@
 //! How long a test run may take: `sandbox.verify_wall_s`, after which it is ended and answered. And what its commit's status is while others
 //! are answered, or wait for room.
 
-use crate::test_runs::{branch, issue, say, until_answered, until_status};
+use crate::test_runs::{branch, issue, push, say, until_answered, until_status, watched};
 use crate::world::{FIX, World};
 use caisson::forge::StatusState;
 
@@ -58,4 +58,18 @@ async fn an_older_runs_late_answer_leaves_the_newer_ones_status() {
     until_answered(&world).await;
     until_status(&world, &commit, "caisson/test", StatusState::Success).await;
     world.until_said(one, "**fails on the branch**").await;
+}
+
+/// Where the hour has no room for a push and nothing is to be run there any more, its commit's status waits for nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_waits_for_room_is_not_waited_for_once_that_is_taken_back() {
+    let world = World::with(FIX, "tests.per_hour = 1").await;
+    let pull = watched(&world, "true").await;
+    let commit = push(&world, "notes.txt", "one\n");
+    let line = until_status(&world, &commit, "caisson/test", StatusState::Pending).await;
+    assert!(line.starts_with("waits for room"), "{line}");
+    say(&world, pull, "/test-pr --off");
+    let line = until_status(&world, &commit, "caisson/test", StatusState::Error).await;
+    assert!(line.contains("nothing is run at pushes here any more"), "{line}");
+    world.until_said(pull, "nothing is run at pushes here from now on").await;
 }
