@@ -1,8 +1,8 @@
 //! How long a test run may take: `sandbox.verify_wall_s`, after which it is ended and answered. And what its commit's status is while others
-//! are answered, or wait for room.
+//! are answered, or wait for room; and what stays of it here.
 
-use crate::test_runs::{branch, issue, push, say, until_answered, until_status, watched};
-use crate::world::{FIX, World};
+use crate::test_runs::{branch, issue, of_a_fork, push, say, until_answered, until_status, watched};
+use crate::world::{FIX, World, git};
 use caisson::forge::StatusState;
 
 const SHORT: &str = "image = \"local\"\ndisk_floor_mib = 0\nverify_wall_s = 2";
@@ -72,4 +72,17 @@ async fn a_run_that_waits_for_room_is_not_waited_for_once_that_is_taken_back() {
     let line = until_status(&world, &commit, "caisson/test", StatusState::Error).await;
     assert!(line.contains("nothing is run at pushes here any more"), "{line}");
     world.until_said(pull, "nothing is run at pushes here from now on").await;
+}
+
+/// What was pushed to a fork does not stay in the bot's repository: tidying forgets the refs of every number that no task has.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_head_of_a_fork_is_kept_under_the_runs_number_alone() {
+    let world = World::new(FIX).await;
+    let (pull, commit) = of_a_fork(&world).await;
+    say(&world, pull, "/test-pr \"true\"");
+    world.until_said(pull, "**passes**").await;
+    until_answered(&world).await;
+    let repo = world.config.state_dir.join("repos").join("shop.git");
+    let refs = git(&repo, &["for-each-ref", "--format=%(refname)", "--points-at", &commit]);
+    assert_eq!(refs, format!("refs/caisson/{}/brought", caisson::store::sandbox_number(1).0));
 }
