@@ -11,8 +11,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
 const PRE_RECEIVE: &str = r#"#!/bin/sh
-# Refuses what the forge's branch protection forbids: the list comes from the forge, one reference a line.
+# Refuses what the forge's branch protection forbids: the lists come from the forge, one reference a line.
 while read -r old new ref; do
+  if printf '%s\n' "$DEVFORGE_FORWARD" | grep -qxF -- "$ref" && [ -n "$(git rev-list --max-count=1 "$old" "^$new" 2>/dev/null)" ]; then
+    echo "Gitea: branch ${ref#refs/heads/} is protected from force push" >&2
+    exit 1
+  fi
   if printf '%s\n' "$DEVFORGE_DENIED" | grep -qxF -- "$ref"; then
     echo "Gitea: Not allowed to push to protected branch ${ref#refs/heads/}" >&2
     exit 1
@@ -32,6 +36,8 @@ pub(crate) struct GitRequest {
     pub protocol: String,
     pub user: Option<String>,
     pub denied: Vec<String>,
+    /// References that may only move forward.
+    pub forward: Vec<String>,
     pub body: bytes::Bytes,
 }
 
@@ -163,6 +169,7 @@ pub(crate) async fn serve(root: &Path, request: GitRequest) -> anyhow::Result<Gi
     command.env("REQUEST_METHOD", &request.method).env("QUERY_STRING", &request.query);
     command.env("CONTENT_TYPE", &request.content_type).env("CONTENT_LENGTH", request.body.len().to_string());
     command.env("GIT_PROTOCOL", &request.protocol).env("DEVFORGE_DENIED", request.denied.join("\n"));
+    command.env("DEVFORGE_FORWARD", request.forward.join("\n"));
     if !request.content_encoding.is_empty() {
         command.env("HTTP_CONTENT_ENCODING", &request.content_encoding);
     }

@@ -1,8 +1,8 @@
 //! git over HTTP: checks rights and protected references, and applies pushes; git's `http-backend` does the rest.
 
-use crate::api::{App, Shared, caller};
+use crate::api::{App, Shared, caller, repos};
 use crate::git::{self, GitRequest};
-use crate::world::{Access, Result, refuse};
+use crate::world::{Access, Result, World, refuse};
 use axum::body::Bytes;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -61,7 +61,7 @@ async fn serve(
     body: Bytes,
 ) -> Response {
     let name = repo.strip_suffix(".git").unwrap_or(&repo).to_owned();
-    let (login, denied) = match judge(&app, (&owner, &name), service, &headers, &body) {
+    let (login, denied, forward) = match judge(&app, (&owner, &name), service, &headers, &body) {
         Ok(judged) => judged,
         // git asks for credentials only after a 401 with this header.
         Err(refusal) if refusal.status == 401 => {
@@ -79,6 +79,7 @@ async fn serve(
         protocol: of("git-protocol"),
         user: login.clone(),
         denied,
+        forward,
         body,
     };
     let answer = match git::serve(&app.root, request).await {
@@ -97,9 +98,9 @@ async fn serve(
     response
 }
 
-type Judged = (Option<String>, Vec<String>);
+type Judged = (Option<String>, Vec<String>, Vec<String>);
 
-/// The caller's login, and the pushed references that branch rules forbid.
+/// The caller's login, the pushed references that branch rules forbid, and those that they let move forward alone.
 fn judge(app: &Shared, (owner, name): (&str, &str), service: &str, headers: &HeaderMap, body: &[u8]) -> Result<Judged> {
     let need = needed(service)?;
     let world = app.world();
@@ -113,11 +114,14 @@ fn judge(app: &Shared, (owner, name): (&str, &str), service: &str, headers: &Hea
         return refuse(404, "Repository not found");
     }
     let (true, Some(login)) = (service == "git-receive-pack", who.login.as_deref()) else {
-        return Ok((who.login, vec![]));
+        return Ok((who.login, vec![], vec![]));
     };
-    let pushed = git::pushed_refs(body).into_iter();
-    let denied = pushed.filter(|name| crate::api::repos::is_denied(&world, at, login, name)).collect();
-    Ok((who.login.clone(), denied))
+    let pushed = git::pushed_refs(body);
+    let of = |forbids: fn(&World, usize, &str, &str) -> bool| -> Vec<String> {
+        pushed.iter().filter(|name| forbids(&world, at, login, name)).cloned().collect()
+    };
+    let (denied, forward) = (of(repos::is_denied), of(repos::only_forward));
+    Ok((who.login.clone(), denied, forward))
 }
 
 /// Reads the references again after a push and applies the changes.

@@ -28,6 +28,7 @@ use super::outside::USER_AGENT;
 use super::printer::{Complaint, Printer};
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
+use crate::forge::gitea::admin::Made;
 use crate::forge::{Access, Account, ForgeError, ForgeReads, Gitea, RepoRef};
 use crate::secret::Secret;
 use crate::text::one_line;
@@ -227,6 +228,24 @@ impl Accounts {
             followed(entry)?.into_iter().map(|branch| (branch.as_str().to_owned(), &self.sync)).collect();
         rules.push((AGENT_BRANCHES.to_owned(), &self.bot));
         Ok(rules)
+    }
+
+    /// Sets a rule of [`Accounts::rules`]: agents' branches are the bot's own, which replaces what stands there by work on a newer base.
+    async fn keep_for(&self, repo: &RepoRef, rule: &str, account: &Account) -> Result<Made> {
+        let login = account.login.as_str();
+        Ok(match rule {
+            AGENT_BRANCHES => self.forge.ensure_own_branches(repo, rule, login).await?,
+            _ => self.forge.ensure_protection(repo, rule, &[login]).await?,
+        })
+    }
+
+    /// Whether such a rule stands as [`Accounts::keep_for`] sets it.
+    async fn is_kept_for(&self, repo: &RepoRef, rule: &str, account: &Account) -> Result<bool> {
+        let login = account.login.as_str();
+        Ok(match rule {
+            AGENT_BRANCHES => self.forge.are_own_branches(repo, rule, login).await?,
+            _ => self.forge.is_protected(repo, rule, &[login]).await?,
+        })
     }
 
     /// The entry's present address, for writing; none if its id is gone, even if another repository has the name.

@@ -6,7 +6,7 @@ use super::listeners::Listeners;
 use super::repository::{Repositories, branch, request};
 use crate::config::Process;
 use crate::forge::{Account, Forge, ForgeError, NewPull, PullEdit, PullRequest};
-use crate::git::{PushSpec, Pushed};
+use crate::git::{Meaning, PushSpec, Pushed};
 use crate::message;
 use crate::redact::{redacted_diff, without};
 use crate::sandbox::{CaptureSpec, Captured, SandboxError, Sandboxes};
@@ -129,11 +129,16 @@ impl Publisher {
             new,
             expected_old: old,
         };
-        match self.repositories.repos.push(&repository.key, spec).await? {
-            Pushed::Done => Ok(Input::Pushed { n, commit: new.clone() }),
-            Pushed::Moved { found } => {
+        match self.repositories.repos.push(&repository.key, spec).await {
+            Ok(Pushed::Done) => Ok(Input::Pushed { n, commit: new.clone() }),
+            Ok(Pushed::Moved { found }) => {
                 Err(Trouble::blocked(message::branch_moved(branch.as_str(), found.as_ref(), old)))
             }
+            // The forge's words may not be among git's last ones.
+            Err(error) if task.replaces && error.meaning() == Meaning::Lasting => {
+                Err(Trouble::blocked(message::not_replaced(&error.to_string(), &repository.key)))
+            }
+            Err(error) => Err(error.into()),
         }
     }
 

@@ -57,12 +57,17 @@ struct RunInputs {
 }
 
 impl TestRuns {
-    /// Sets the commit status unless it is the newest already; it is pending without a result. `at` is the address of the answer.
+    /// Sets the commit status unless it is the newest already, or a later run has taken it over; it is pending without a result. `at` is the
+    /// address of the answer.
     ///
     /// # Errors
     /// Those of the forge.
     pub async fn show(&self, row: &TestRunRow, result: Option<&TestResult>, at: &str) -> Result<(), Trouble> {
         let repository = self.repositories.entry(&*self.configured(row)?)?;
+        // Its answer may be tried for hours, and says what came of it.
+        if self.repositories.store.is_overtaken(row).await? {
+            return Ok(());
+        }
         let state = match result.map(TestResult::verdict) {
             None => StatusState::Pending,
             Some(TestVerdict::Passes | TestVerdict::Bug) => StatusState::Success,
@@ -219,8 +224,9 @@ impl TestRuns {
         let (key, commit) = (repository.key.clone(), row.run.commit.clone());
         repos.fetch(&key, &repository.url, Some(auth)).await?;
         if !repos.has(&key, &commit).await? {
-            // The branch has moved on and no other branch contains this commit.
-            repos.fetch_commit(&key, &repository.url, Some(auth), &commit).await?;
+            // A fork's, or the branch has moved on and no other one contains it. No task has the run's number, so that the next tidying
+            // lets go of what others pushed.
+            repos.fetch_for(&key, &repository.url, Some(auth), sandbox_number(row.id).0, &commit).await?;
         }
         let trunk = repos.resolve(&key, &Branch::parse(&entry.default_branch)?).await?;
         let target = repos.resolve(&key, &Branch::parse(&row.run.base_branch)?).await?;

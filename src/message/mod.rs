@@ -56,7 +56,8 @@ pub use own_refusal::{own_barred, own_model_refused, own_not_among};
 pub use permission::{not_shown, permission, whole};
 pub use proposal::{proposal_body, proposal_commit, proposal_title};
 pub use pull::{
-    DRAFT, NoStart, branch_moved, commit, goes_on_from, kept, no_start, pull_body, pull_title, status_line, with_plan,
+    DRAFT, NoStart, branch_moved, commit, goes_on_from, kept, no_start, not_replaced, pull_body, pull_title,
+    status_line, with_plan,
 };
 pub use reply::{replied, unanswered};
 pub use status_comment::{StatusPlaces, status_comment};
@@ -65,8 +66,8 @@ pub use sync::{
 };
 pub use terms::{budget_of_a_start, nameable, term_refused};
 pub use test_run::{
-    NotTested, PushNotTested, is_test_status, not_tested, push_not_tested, test_log_name, test_log_refused, test_off,
-    test_status, test_waits, tested,
+    NotTested, PushNotTested, is_test_status, is_test_waiting, not_tested, push_not_tested, test_log_name,
+    test_log_refused, test_off, test_status, test_waited, test_waits, tested,
 };
 pub use trigger::{trigger_edited, trigger_refused};
 pub use upstream_issue::{upstream_issue_body, upstream_issue_closed, upstream_issue_title};

@@ -131,6 +131,13 @@ pub fn branch_moved(branch: &str, found: Option<&Commit>, expected: Option<&Comm
     )
 }
 
+/// The forge does not take work that was brought onto a newer base in the place of what its branch has; `error` is what git said.
+pub fn not_replaced(error: &str, key: &str) -> String {
+    format!(
+        "work on a newer base replaces what the branch had, which was refused: `caisson repo check {key} --fix` has the forge's rule let the bot do that. A forge that lets nobody (Gitea before 1.23, Forgejo) takes no `/rebase`, and `/retry` begins anew there. git said: {error}"
+    )
+}
+
 /// The description of the commit status: checkpoint and verdict.
 pub fn status_line(state: &str, n: u32, verdict: Option<&domain::Verdict>) -> String {
     let kind = verdict.map(|v| match v.kind {

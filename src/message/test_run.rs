@@ -102,12 +102,25 @@ pub fn test_log_refused(id: i64) -> String {
     )
 }
 
+/// How the description of a status begins whose run waits for room.
+const WAITS: &str = "waits for room: ";
+
 /// The description of a commit's status while its run waits for room.
 pub fn test_waits(per_hour: u32) -> String {
     format!(
-        "waits for room: the {} that this repository may have within an hour are used up",
+        "{WAITS}the {} that this repository may have within an hour are used up",
         count(u64::from(per_hour), "run")
     )
+}
+
+/// Whether this is the description of a status whose run waits for room.
+pub fn is_test_waiting(description: &str) -> bool {
+    description.starts_with(WAITS)
+}
+
+/// The description of a commit's status whose run waited for room until nothing was to be run at pushes any more.
+pub fn test_waited() -> &'static str {
+    "not run: it waited for room, and nothing is run at pushes here any more"
 }
 
 /// The description of the commit status; pending without a result.

@@ -164,6 +164,18 @@ impl Store {
         Ok(rows.iter().filter_map(read).collect())
     }
 
+    /// Whether a run of the same kind on the same commit that was asked for later has begun: the commit's status is its.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn is_overtaken(&self, row: &TestRunRow) -> Result<bool, StoreError> {
+        let sql = "SELECT asked FROM test_runs WHERE repository = $1 AND id > $2 AND tries > 0";
+        let query = sqlx::query_scalar(sql).bind(row.repository.clone()).bind(row.id);
+        let later: Vec<String> = self.read(query.fetch_all(&self.readers())).await?;
+        let mut runs = later.iter().filter_map(|asked| serde_json::from_str::<TestRun>(asked).ok());
+        Ok(runs.any(|run| run.commit == row.run.commit && run.bug == row.run.bug))
+    }
+
     /// One run, and what it printed.
     pub async fn test_run(&self, id: i64) -> Result<Option<(TestRunRow, Option<String>)>, StoreError> {
         let sql = format!("{COLUMNS} WHERE id = $1");

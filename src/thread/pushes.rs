@@ -6,7 +6,9 @@ use super::test_runs::{TestRequests, meant};
 use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::{self, NewStatus, PullRequest, RepoRef, Status, StatusState};
-use crate::message::{PushNotTested, is_test_status, push_not_tested, test_off, test_waits};
+use crate::message::{
+    PushNotTested, is_test_status, is_test_waiting, push_not_tested, test_off, test_waited, test_waits,
+};
 use crate::store::{Cause, WatchedPull};
 use crate::trouble::Trouble;
 use domain::{Access, Commit, TestRun};
@@ -21,6 +23,14 @@ impl TestRequests {
         key: &str,
         login: &str,
     ) -> Result<(), Trouble> {
+        let watched = self.store.watched_pull(&entry.key, number).await?;
+        if !watched.is_empty() {
+            let at = self.addresses.at(entry)?;
+            let head = self.forge.pull(&at, number).await?.head_sha;
+            for one in &watched {
+                self.show_waited(&at, &head, &one.run).await?;
+            }
+        }
         self.store.unwatch_pull(&entry.key, number, &format!("{key}~off"), now()).await?;
         self.answers.answer_once(entry, number, key, &test_off(login)).await
     }
@@ -54,6 +64,7 @@ impl TestRequests {
         let (key, number) = (&entry.key, pull.number);
         if !pull.open {
             tracing::info!(repository = key, number, "closed, so nothing is run at its pushes any more");
+            self.show_waited(at, &pull.head_sha, &seen.run).await?;
             self.store.unwatch_seen(key, number, seen).await?;
             return Ok(false);
         }
@@ -65,6 +76,7 @@ impl TestRequests {
         let name = |what| format!("push:{key}:{number}:{}:{commit}~{what}", seen.run.bug);
         if let Some(why) = self.bars_push(entry, seen, (pull, at)).await? {
             self.answers.answer_once(entry, number, &name("ended"), &said(why)).await?;
+            self.show_waited(at, &pull.head_sha, &seen.run).await?;
             self.store.unwatch_seen(key, number, seen).await?;
             return Ok(false);
         }
@@ -92,6 +104,29 @@ impl TestRequests {
         }
         let new = NewStatus { context, state, description, target_url };
         Ok(self.forge.post_status(at, commit.as_str(), &new).await?)
+    }
+
+    /// Has a status of this commit that says that its run waits for room say that it is not made: nobody makes it once nothing is run at pushes
+    /// any more. A forge that refuses that keeps nothing from ending.
+    async fn show_waited(&self, at: &RepoRef, commit: &str, run: &TestRun) -> Result<(), Trouble> {
+        match self.end_waiting(at, commit, run).await.map_err(Trouble::from) {
+            Err(refused @ (Trouble::Doubtful { .. } | Trouble::Failed(_))) => {
+                tracing::warn!(%at, commit, %refused, "the status of a run that waited could not be set");
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    async fn end_waiting(&self, at: &RepoRef, commit: &str, run: &TestRun) -> forge::Result<()> {
+        let (context, state, target_url) = (run.context().to_owned(), StatusState::Error, String::new());
+        let newest = self.forge.statuses(at, commit).await?;
+        let waits = |it: &Status| it.state == StatusState::Pending && is_test_waiting(&it.description);
+        if !newest.iter().any(|it| it.context == context && waits(it)) {
+            return Ok(());
+        }
+        let new = NewStatus { context, state, description: test_waited().to_owned(), target_url };
+        self.forge.post_status(at, commit, &new).await
     }
 
     /// Why nothing is run at pushes to this pull request any more; none where it is.

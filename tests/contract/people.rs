@@ -121,7 +121,7 @@ pub async fn the_forge_has_a_clock(lab: Arc<Lab>) {
 pub async fn protection_holds(lab: Arc<Lab>) {
     let place = lab.place("protected").await;
     lab.bot.ensure_protection(&place.repo, "main", &["caisson-sync"]).await.unwrap();
-    lab.bot.ensure_protection(&place.repo, "agent/**", &["caisson"]).await.unwrap();
+    lab.bot.ensure_own_branches(&place.repo, "agent/**", "caisson").await.unwrap();
     // Repeating it changes nothing.
     lab.bot.ensure_protection(&place.repo, "main", &["caisson-sync"]).await.unwrap();
     assert!(lab.bot.is_protected(&place.repo, "main", &["caisson-sync"]).await.unwrap());
@@ -155,6 +155,21 @@ pub async fn protection_holds(lab: Arc<Lab>) {
         lab.local_branch(&place, branch);
         let pushed = lab.push(&place, login, branch);
         assert_eq!(pushed.is_ok(), may, "{login} pushes {branch}: {pushed:?}");
+    }
+    // Work on a newer base takes the place of what the agent's branch had, where the forge lets anybody do that.
+    let path = format!("/repos/{}/branch_protections", place.repo);
+    let (_, rules) = lab.hand("root").call("GET", &path, json!({})).await;
+    let lets = |rule: &serde_json::Value| rule["rule_name"] == "agent/**" && rule["enable_force_push"] == true;
+    let replaces = rules.as_array().is_some_and(|all| all.iter().any(lets));
+    assert!(replaces || gitea_minor(&lab).await.is_none_or(|minor| minor < 23), "{rules}");
+    assert!(lab.bot.are_own_branches(&place.repo, "agent/**", "caisson").await.unwrap());
+    lab.push(&place, "caisson", "agent/1-x").unwrap();
+    for (login, branch, may) in
+        [("alice", "agent/1-x", false), ("caisson", "agent/1-x", replaces), ("caisson-sync", "main", false)]
+    {
+        lab.rewrite(&place, branch);
+        let pushed = lab.push(&place, login, branch);
+        assert_eq!(pushed.is_ok(), may, "{login} replaces {branch}: {pushed:?}");
     }
 }
 

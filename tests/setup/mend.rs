@@ -127,6 +127,18 @@ async fn labels_the_default_branch_the_other_accounts_right_and_actions_are_set_
     assert!(!text.contains("changed:"), "{text}");
 }
 
+/// As an earlier version left it: then no work on a newer base takes the place of what its branch had.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_bot_may_replace_what_stands_on_agents_branches_again() {
+    let shop = Shop::added().await;
+    let rule = format!("{REPO}/branch_protections/agent%2F%2A%2A");
+    shop.call("PATCH", &rule, json!({ "enable_force_push": false })).await;
+    shop.mended("agent/** is not kept for caisson", "agent/** is kept for caisson again");
+    let now = shop.call("GET", &rule, Value::Null).await;
+    assert_eq!(now["enable_force_push"], true, "{now}");
+    assert_eq!(now["force_push_allowlist_usernames"], json!(["caisson"]), "{now}");
+}
+
 /// As `caisson repo sync --rewritten` leaves it that is killed between taking a rule away and putting it back, on a forge that wants it gone.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rule_that_was_taken_away_by_a_run_that_was_cut_off_stands_again_as_it_was() {

@@ -2,7 +2,8 @@
 
 use crate::orders::{caisson, said};
 use crate::world::{FIX, PATIENCE, REPO, World, git};
-use caisson::forge::{ForgeReads as _, RepoRef};
+use caisson::config::Secret;
+use caisson::forge::{ForgeReads as _, Gitea, RepoRef};
 use caisson::git::Repos;
 use caisson::sandbox::broker::Broker as _;
 use domain::{Commit, Event, Rebased, Task};
@@ -120,6 +121,30 @@ async fn work_goes_on_on_a_newer_base_and_comes_home_from_there() {
     for before in [&moved.from, &moved.head] {
         repos(&world).commit_text("shop", before).await.expect("kept");
     }
+}
+
+/// With the rule that `caisson repo add` sets, the branch is replaced; with one that lets nobody do that, a person is told what to do.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_protected_branch_is_replaced_where_its_rule_lets_the_bot() {
+    let world = World::new(FIX).await;
+    let url = world.forge.url().parse().expect("an address");
+    let root = Gitea::new(&url, Secret::new(world.forge.admin_token()), "test").expect("a client");
+    let repo = RepoRef::new("lab", "shop");
+    root.ensure_own_branches(&repo, "agent/**", "caisson").await.expect("protected");
+    let (_, pull) = at_checkpoint(&world).await;
+    world.push(&[("NEWS.md", "news\n")]);
+    let task = ask(&world, pull, "awaiting-review").await;
+    assert_eq!(branch_of(&world, &task).await, task.pushed.map(|commit| commit.to_string()), "the branch was replaced");
+    root.ensure_protection(&repo, "agent/**", &["caisson"]).await.expect("protected");
+    world.push(&[("MORE.md", "more\n")]);
+    world.alice().comment(REPO, pull, "/rebase").expect("said");
+    let told = world.until_said(pull, "`caisson repo check shop --fix`").await;
+    assert!(told.contains("Then write `/resume`"), "{told}");
+    let paused = world.until_state("paused").await;
+    root.ensure_own_branches(&repo, "agent/**", "caisson").await.expect("protected");
+    world.alice().comment(REPO, pull, "/resume").expect("said");
+    let task = world.until("the next checkpoint", |task| task.checkpoints.len() > paused.checkpoints.len()).await;
+    assert_eq!(branch_of(&world, &task).await, task.pushed.map(|commit| commit.to_string()), "and once more");
 }
 
 #[tokio::test(flavor = "multi_thread")]

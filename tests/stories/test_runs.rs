@@ -389,7 +389,7 @@ async fn nothing_runs_before_the_barrier_is_proven_and_a_broken_one_is_said() {
 }
 
 /// A pull request of the branch `mend`, at whose pushes the command is run from now on; its number.
-async fn watched(world: &World, command: &str) -> u64 {
+pub async fn watched(world: &World, command: &str) -> u64 {
     branch(world, "mend", &[("semver.py", MENDED)]);
     let new = NewPull { title: "Mend".into(), body: "It.".into(), head: "mend".into(), base: "main".into() };
     let pull = world.look().open_pull(&at(), &new).await.expect("a pull request").number;
@@ -401,7 +401,7 @@ async fn watched(world: &World, command: &str) -> u64 {
 }
 
 /// Pushes another commit with this file to the branch `mend`; returns it.
-fn push(world: &World, path: &str, text: &str) -> String {
+pub fn push(world: &World, path: &str, text: &str) -> String {
     let work = world.dir.path().join("project");
     git(&work, &["checkout", "-q", "mend"]);
     std::fs::write(work.join(path), text).expect("written");

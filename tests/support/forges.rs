@@ -169,6 +169,13 @@ impl Lab {
         git(&place.clone, &["checkout", "-q", "main"]);
     }
 
+    /// Puts another commit in the place of a local branch's last one, not pushed.
+    pub fn rewrite(&self, place: &LabRepository, branch: &str) {
+        git(&place.clone, &["checkout", "-q", branch]);
+        git(&place.clone, &["commit", "-q", "--amend", "--allow-empty", "-m", "another"]);
+        git(&place.clone, &["checkout", "-q", "main"]);
+    }
+
     /// A fork of an account's own, over the same local clone.
     pub async fn fork(&self, place: &LabRepository, login: &str) -> LabRepository {
         let made = self.hand(login).must("POST", &format!("/repos/{}/forks", place.repo), json!({})).await;

@@ -326,15 +326,30 @@ pub(crate) async fn delete_protection(
 /// Whether the branch rules keep `login` from writing `reference`.
 pub(crate) fn is_denied(world: &World, at: usize, login: &str, reference: &str) -> bool {
     let Some(branch) = reference.strip_prefix("refs/heads/") else { return false };
-    let flag = |rule: &Map<String, Value>, name: &str| rule.get(name).and_then(Value::as_bool).unwrap_or(false);
-    let rules = &world.repos[at].protections;
-    let Some(rule) = rule_of(rules, branch) else { return false };
-    let listed = rule.get("push_whitelist_usernames").and_then(Value::as_array);
-    let named = listed.is_some_and(|names| names.iter().any(|n| n.as_str() == Some(login)));
+    let Some(rule) = rule_of(&world.repos[at].protections, branch) else { return false };
+    let named = is_listed(rule, "push_whitelist_usernames", login);
     let teams = rule.get("push_whitelist_teams").and_then(Value::as_array);
     let by_team =
         teams.is_some_and(|teams| teams.iter().filter_map(Value::as_str).any(|team| world.is_in_team(at, team, login)));
     !flag(rule, "enable_push") || (flag(rule, "enable_push_whitelist") && !named && !by_team)
+}
+
+/// Whether the branch rules let `login` move `reference` forward alone, as Gitea does: without a switch for it nobody replaces what is there.
+pub(crate) fn only_forward(world: &World, at: usize, login: &str, reference: &str) -> bool {
+    let Some(branch) = reference.strip_prefix("refs/heads/") else { return false };
+    let Some(rule) = rule_of(&world.repos[at].protections, branch) else { return false };
+    let listed = is_listed(rule, "force_push_allowlist_usernames", login);
+    !flag(rule, "enable_force_push") || flag(rule, "enable_force_push_allowlist") && !listed
+}
+
+fn flag(rule: &Map<String, Value>, name: &str) -> bool {
+    rule.get(name).and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// Whether a list of the rule names this account.
+fn is_listed(rule: &Map<String, Value>, list: &str, login: &str) -> bool {
+    let names = rule.get(list).and_then(Value::as_array);
+    names.is_some_and(|names| names.iter().any(|name| name.as_str() == Some(login)))
 }
 
 /// The rule of a branch: the first of those that match it; of the same priority an exact one takes precedence over a pattern.

@@ -358,7 +358,7 @@ impl Add {
             let added = accounts.forge.ensure_collaborator(repo, login, Access::Write).await;
             added.with_context(|| format!("{login} cannot be added"))?;
         }
-        forge.ensure_protection(repo, AGENT_BRANCHES, &[&accounts.bot.login]).await?;
+        accounts.keep_for(repo, AGENT_BRANCHES, &accounts.bot).await?;
         printer.good(&format!(
             "{} is for {}, {AGENT_BRANCHES} for {}",
             plan.branch, accounts.sync.login, accounts.bot.login

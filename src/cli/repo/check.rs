@@ -138,7 +138,7 @@ pub(in crate::cli) async fn compare(config: &Process, accounts: &Accounts, entry
         wrong.push(format!("its default branch is {} instead of {}", found.default_branch, entry.default_branch));
     }
     for (rule, account) in accounts.rules(entry)? {
-        if !accounts.forge.is_protected(&repo, &rule, &[&account.login]).await? {
+        if !accounts.is_kept_for(&repo, &rule, account).await? {
             wrong.push(format!("{rule} is not kept for {}", account.login));
         }
         for other in accounts.forge.rules_before(&repo, &rule).await? {

@@ -50,8 +50,8 @@ pub(super) async fn mend(
         said(format!("the rule of {branch} stands again as it was before `caisson repo sync --rewritten` was cut off"));
     }
     for (rule, account) in accounts.rules(entry)? {
-        if !forge.is_protected(&repo, &rule, &[&account.login]).await? {
-            forge.ensure_protection(&repo, &rule, &[&account.login]).await?;
+        if !accounts.is_kept_for(&repo, &rule, account).await? {
+            accounts.keep_for(&repo, &rule, account).await?;
             said(format!("{rule} is kept for {} again", account.login));
         }
     }

@@ -168,17 +168,33 @@ impl Gitea {
     /// Ensures a branch rule (name or pattern) by which only `pushers` may push, and verifies it, because accounts without write access are
     /// dropped silently. Of a rule that is there already everything else stays as a person set it.
     pub async fn ensure_protection(&self, repo: &RepoRef, rule: &str, pushers: &[&str]) -> Result<Made> {
+        self.ensure_rule(repo, rule, pushers, false).await
+    }
+
+    /// As [`Gitea::ensure_protection`], for branches of this account alone, whose history it may replace: work that is brought onto a newer
+    /// base takes the place of what was there. A forge that lets nobody do that (Gitea before 1.23, Forgejo) has the rule without it.
+    pub async fn ensure_own_branches(&self, repo: &RepoRef, rule: &str, login: &str) -> Result<Made> {
+        self.ensure_rule(repo, rule, &[login], true).await
+    }
+
+    async fn ensure_rule(&self, repo: &RepoRef, rule: &str, pushers: &[&str], replace: bool) -> Result<Made> {
         let path = format!("{}/branch_protections", base(repo));
         // What `guards` checks, and nothing else.
         let mut body = json!({
             "rule_name": rule, "enable_push": true, "enable_push_whitelist": true,
             "push_whitelist_usernames": pushers, "push_whitelist_teams": [], "push_whitelist_deploy_keys": false,
-            "unprotected_file_patterns": "", "enable_force_push": false,
+            "unprotected_file_patterns": "", "enable_force_push": replace,
         });
+        if replace {
+            // Without a list of their own, keys that may write could replace it, too.
+            body["enable_force_push_allowlist"] = Value::Bool(true);
+            body["force_push_allowlist_usernames"] = json!(pushers);
+            body["force_push_allowlist_deploy_keys"] = Value::Bool(false);
+        }
         let there: Option<Vec<wire::Protection>> = self.raw.get(&path).await?;
         let found = there.unwrap_or_default().into_iter().find(|p| p.rule_name == rule);
         let made = match found {
-            Some(rule) if guards(&rule, pushers) => return Ok(Made::Before),
+            Some(rule) if guards(&rule, pushers, replace) => return Ok(Made::Before),
             Some(_) => {
                 self.raw.put(Method::PATCH, &format!("{path}/{}", seg(rule)), Some(&body)).await?;
                 Made::Before
@@ -190,7 +206,7 @@ impl Gitea {
             }
         };
         let now: wire::Protection = self.raw.get(&format!("{path}/{}", seg(rule))).await?;
-        if guards(&now, pushers) {
+        if guards(&now, pushers, replace) {
             return Ok(made);
         }
         let names = [now.push_whitelist_usernames, now.push_whitelist_teams].concat().join(", ");
@@ -280,8 +296,17 @@ impl Gitea {
 
     /// Whether the rule exists as `ensure_protection` makes it.
     pub async fn is_protected(&self, repo: &RepoRef, rule: &str, pushers: &[&str]) -> Result<bool> {
+        self.stands(repo, rule, pushers, false).await
+    }
+
+    /// Whether the rule exists as `ensure_own_branches` makes it.
+    pub async fn are_own_branches(&self, repo: &RepoRef, rule: &str, login: &str) -> Result<bool> {
+        self.stands(repo, rule, &[login], true).await
+    }
+
+    async fn stands(&self, repo: &RepoRef, rule: &str, pushers: &[&str], replace: bool) -> Result<bool> {
         let path = format!("{}/branch_protections/{}", base(repo), seg(rule));
-        Ok(self.raw.find::<wire::Protection>(&path).await?.is_some_and(|p| guards(&p, pushers)))
+        Ok(self.raw.find::<wire::Protection>(&path).await?.is_some_and(|p| guards(&p, pushers, replace)))
     }
 
     /// All hooks of the repository, without those of its organisation.
@@ -380,16 +405,29 @@ fn comes_before(other: &wire::Protection, own: &wire::Protection) -> bool {
     meet && first
 }
 
-fn guards(rule: &wire::Protection, pushers: &[&str]) -> bool {
-    let named = |login: &str| rule.push_whitelist_usernames.iter().any(|n| n.eq_ignore_ascii_case(login));
+/// Whether a rule lets these accounts push and nobody else, and whether they, or nobody, may `replace` what is there.
+fn guards(rule: &wire::Protection, pushers: &[&str], replace: bool) -> bool {
+    let is_among = |names: &[String], login: &str| names.iter().any(|n| n.eq_ignore_ascii_case(login));
+    let force = match (replace, rule.enable_force_push) {
+        // This forge knows no such switch, and lets nobody.
+        (_, None) => true,
+        (false, Some(forced)) => !forced,
+        // Only whoever may push may replace as well, whatever else that list names.
+        (true, Some(forced)) => {
+            forced
+                && rule.enable_force_push_allowlist
+                && !rule.force_push_allowlist_deploy_keys
+                && pushers.iter().all(|p| is_among(&rule.force_push_allowlist_usernames, p))
+        }
+    };
     rule.enable_push
         && rule.enable_push_whitelist
-        && !rule.enable_force_push
+        && force
         && rule.push_whitelist_teams.is_empty()
         && !rule.push_whitelist_deploy_keys
         && rule.unprotected_file_patterns.trim().is_empty()
         && rule.push_whitelist_usernames.len() == pushers.len()
-        && pushers.iter().all(|p| named(p))
+        && pushers.iter().all(|p| is_among(&rule.push_whitelist_usernames, p))
 }
 
 #[cfg(test)]
@@ -421,5 +459,30 @@ mod tests {
             let name = other.rule_name.clone();
             assert_eq!(comes_before(&other, &rule(own, 0, 5)), before, "{name} before {own}");
         }
+    }
+
+    #[test]
+    fn a_rule_lets_its_account_replace_history_or_nobody() {
+        let rule = |force: serde_json::Value| -> wire::Protection {
+            let mut rule = json!({
+                "rule_name": "agent/**", "enable_push": true, "enable_push_whitelist": true,
+                "push_whitelist_usernames": ["caisson"], "push_whitelist_teams": null,
+            });
+            rule.as_object_mut().unwrap().extend(force.as_object().unwrap().clone());
+            serde_json::from_value(rule).unwrap()
+        };
+        let listed = |users: &[&str], keys: bool| {
+            rule(json!({
+                "enable_force_push": true, "enable_force_push_allowlist": true,
+                "force_push_allowlist_usernames": users, "force_push_allowlist_deploy_keys": keys,
+            }))
+        };
+        let of = |rule: &wire::Protection| [false, true].map(|replace| guards(rule, &["caisson"], replace));
+        assert_eq!(of(&rule(json!({ "enable_force_push": false }))), [true, false]);
+        assert_eq!(of(&listed(&["Caisson"], false)), [false, true]);
+        assert_eq!(of(&listed(&["alice"], false)), [false, false]);
+        assert_eq!(of(&listed(&["caisson"], true)), [false, false], "by a key");
+        assert_eq!(of(&rule(json!({ "enable_force_push": true }))), [false, false], "by any key that may write");
+        assert_eq!(of(&rule(json!({}))), [true, true], "a forge without the switch");
     }
 }

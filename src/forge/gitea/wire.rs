@@ -251,7 +251,12 @@ pub(super) struct Protection {
     pub push_whitelist_deploy_keys: bool,
     /// Files that whoever writes may push past the list, as patterns with semicolons.
     pub unprotected_file_patterns: String,
-    pub enable_force_push: bool,
+    /// Since 1.23; without the field nobody may.
+    pub enable_force_push: Option<bool>,
+    pub enable_force_push_allowlist: bool,
+    #[serde(deserialize_with = "null_default")]
+    pub force_push_allowlist_usernames: Vec<String>,
+    pub force_push_allowlist_deploy_keys: bool,
     /// Of several rules that match a branch the one with the lowest number holds; since 1.23.
     pub priority: Option<i64>,
     /// As the forge writes a time.

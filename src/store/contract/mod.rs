@@ -96,6 +96,7 @@ on_both! {
     pictures::a_picture_is_kept_once_for_its_task_and_goes_with_it,
     test_runs::a_run_is_taken_up_once_and_goes_on_until_it_is_answered,
     test_runs::an_hour_has_room_for_so_many_of_one_repository,
+    test_runs::a_run_is_overtaken_by_a_later_one_of_its_commit_that_has_begun,
     test_runs::a_pull_request_is_watched_with_its_newest_run_until_that_is_taken_back,
     test_runs::a_repository_that_is_taken_out_is_watched_no_more,
     upstream_issues::an_upstreams_issue_is_one_issue_here_until_the_repository_is_taken_out,

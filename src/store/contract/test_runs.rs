@@ -61,6 +61,22 @@ pub async fn an_hour_has_room_for_so_many_of_one_repository(fresh: Fresh) {
     assert_eq!(later, TakenUp::Begun(4));
 }
 
+pub async fn a_run_is_overtaken_by_a_later_one_of_its_commit_that_has_begun(fresh: Fresh) {
+    let store = fresh.open().await;
+    for (number, bug, digit) in [(1, false, "a"), (2, true, "a"), (3, false, "b"), (4, false, "a")] {
+        let mut new = NewTestRun { most: 9, ..new(&format!("comment:{number}#0"), "shop", 10) };
+        (new.run.bug, new.run.commit) = (bug, Commit::parse(&digit.repeat(40)).expect("a commit"));
+        store.take_up_test_run(new).await.expect("asked");
+    }
+    let first = store.open_test_runs().await.expect("read").remove(0);
+    for id in [2, 3] {
+        store.test_run_begins(id).await.expect("begun");
+    }
+    assert!(!store.is_overtaken(&first).await.expect("read"), "by another kind, or on another commit");
+    store.test_run_begins(4).await.expect("begun");
+    assert!(store.is_overtaken(&first).await.expect("read"));
+}
+
 /// A run at each push, on the commit of this digit.
 fn watching(cause: Cause, digit: &str, bug: bool) -> NewTestRun {
     let mut new = NewTestRun { most: 9, cause, ..new("", "shop", 10) };
