@@ -82,10 +82,11 @@ pub use verification::against::failing_on_base;
 pub use verification::asked::{AskedRun, LaidOver, RunOptions};
 pub use verification::base_runs::BaseRuns;
 pub use verification::candidate::Candidates;
+pub use verification::output::{TAIL as VERDICT_TAIL, shown_tail};
 pub use verification::ran::Ran;
 pub use verification::runs::Runs;
 pub use verification::trial::Trials;
-pub use verification::verify::{TAIL as VERDICT_TAIL, Verification, shown_tail};
+pub use verification::verify::Verification;
 
 /// Why a sandbox failed, in words for a person.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
