@@ -12,7 +12,8 @@ pub enum VerdictKind {
     /// The test command ended otherwise or was ended, tests of the base's run are missing, or the commit
     /// changes what the task may not.
     Failed,
-    /// No test command is known.
+    /// No test command is known, or it ended with exit code 0 and its output says that no test ran: nothing shows that the work is right or
+    /// wrong.
     #[default]
     None,
 }
@@ -69,6 +70,11 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// Whether the command ended well, and its output says that no test ran.
+    pub fn ran_no_test(&self) -> bool {
+        self.kind == VerdictKind::None && self.command.is_some()
+    }
+
     /// Whether the command ended well and only tests of the base's run are missing, so that no test is known to fail.
     pub fn only_lacks_tests(&self) -> bool {
         self.exit_code == Some(0) && !self.missing.is_empty()

@@ -23,6 +23,6 @@ pub use index::Weight;
 pub use language::{FileKind, Language};
 pub use mistakes::{Mistake, mistakes};
 pub use parts::parts;
-pub use rules::{LONGEST_RULES, RULES, has_odd_rules, may_enter};
+pub use rules::{LONGEST_RULES, OddRules, RULES, Rules, open_regular, rules_in};
 pub use survey::{survey, survey_with};
 pub use tuning::Tuning;

@@ -3,7 +3,6 @@
 //! Leaves out what `.gitignore` matches, links, binaries and long files; number and bytes of files are limited. The order is deterministic.
 //! Must not write, and must not leave the root. Tests: `tests/survey.rs`.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +10,7 @@ use ignore::WalkBuilder;
 use protocol::survey::MAX_PATH;
 
 use crate::language::FileKind;
-use crate::rules::{RULES, has_odd_rules, may_enter};
+use crate::rules::{RULES, Rules, open_regular};
 
 /// Longest file that is read, in bytes.
 pub const LONGEST: u64 = 512 << 10;
@@ -44,15 +43,11 @@ pub struct Tree {
 impl Tree {
     pub fn below(root: &Path) -> Self {
         let mut builder = WalkBuilder::new(root);
-        builder
-            .hidden(false)
-            .parents(false)
-            .require_git(false)
-            .git_global(false)
-            .git_exclude(false)
-            .follow_links(false);
-        builder.ignore(false).git_ignore(!has_odd_rules(root, &RULES[..1]));
-        builder.sort_by_file_name(std::ffi::OsStr::cmp).filter_entry(|entry| may_enter(entry, &RULES[..1]));
+        // The rules are read here alone.
+        builder.standard_filters(false).follow_links(false).sort_by_file_name(std::ffi::OsStr::cmp);
+        if let Some(rules) = Rules::of_walk(root, &RULES[..1], false).or_else(|| Rules::of_walk(root, &[], false)) {
+            builder.filter_entry(move |entry| rules.takes(entry));
+        }
         let (mut entries, mut passed_over) = (Vec::new(), 0);
         for found in
             builder.build().take(ENTRIES).flatten().filter(|it| it.file_type().is_some_and(|kind| kind.is_file()))
@@ -81,7 +76,7 @@ impl Tree {
     /// A file's text, and whether it is exact UTF-8; `None` for a binary file, one that is too long as UTF-8, and one deleted meanwhile.
     pub fn read(&self, path: &str) -> Option<(String, bool)> {
         let mut bytes = Vec::new();
-        File::open(self.root.join(path)).ok()?.take(LONGEST + 1).read_to_end(&mut bytes).ok()?;
+        open_regular(&self.root.join(path)).ok()??.take(LONGEST + 1).read_to_end(&mut bytes).ok()?;
         if bytes.len() as u64 > LONGEST || bytes.iter().take(8 << 10).any(|&byte| byte == 0) {
             return None;
         }

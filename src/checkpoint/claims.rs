@@ -65,6 +65,7 @@ fn shown(shown: &Shown, view: &CheckpointView, result: fn(&ActionLine) -> String
         Shown::Checks => match view.verdict.as_ref().map(|verdict| verdict.kind) {
             Some(VerdictKind::Passed) => "✅ the bot's own run of the checks".to_owned(),
             Some(VerdictKind::Failed) => "❌ the bot's own run of the checks failed".to_owned(),
+            Some(VerdictKind::NoTest) => "**no evidence**: the bot's own run of the checks ran no test".to_owned(),
             Some(VerdictKind::None) | None => "**no evidence**: the bot found no checks to run".to_owned(),
         },
         Shown::Missing(number) => format!("**no evidence**: there was no action {number}"),

@@ -350,11 +350,7 @@ fn breach(task: &Task, log: &[Event]) -> Option<(&'static str, Vec<String>)> {
 
 fn verdict(verdict: &Verdict) -> VerdictView {
     VerdictView {
-        kind: match verdict.kind {
-            domain::VerdictKind::Passed => VerdictKind::Passed,
-            domain::VerdictKind::Failed => VerdictKind::Failed,
-            domain::VerdictKind::None => VerdictKind::None,
-        },
+        kind: VerdictKind::of(verdict),
         exit_code: verdict.exit_code,
         command: verdict.command.clone(),
         chosen_by: verdict.origin.clone().unwrap_or_default(),

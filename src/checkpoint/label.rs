@@ -75,10 +75,14 @@ pub fn status_text(state: &str, n: u32, verdict: Option<VerdictKind>, exit_code:
     match (state, verdict) {
         ("success", Some(VerdictKind::Passed)) => format!("approved; the bot's own run of the checks passed{exit}"),
         ("success", Some(VerdictKind::Failed)) => format!("approved although the checks failed{exit}"),
+        ("success", Some(VerdictKind::NoTest)) => format!("approved; the checks ran no test{exit}"),
         ("success", Some(VerdictKind::None)) => "approved; no checks were found to run".to_owned(),
         ("success", None) => "approved".to_owned(),
         ("failure", _) => format!("checkpoint {n}: the checks failed{exit}"),
         (_, Some(VerdictKind::Passed)) => format!("checkpoint {n}: checks passed{exit}; waits for the last approval"),
+        (_, Some(VerdictKind::NoTest)) => {
+            format!("checkpoint {n}: the checks ran no test{exit}; waits for the last approval")
+        }
         (_, Some(VerdictKind::None)) => format!("checkpoint {n}: no checks found; waits for the last approval"),
         (_, Some(VerdictKind::Failed)) => format!("checkpoint {n}: the checks failed{exit}; waits for a person"),
         (_, None) => format!("checkpoint {n} waits for a person"),
@@ -104,6 +108,8 @@ mod tests {
     fn statuses_say_what_was_measured() {
         let text = status_text("pending", 4, Some(VerdictKind::Passed), Some(0));
         assert_eq!(text, "checkpoint 4: checks passed (exit 0); waits for the last approval");
+        let text = status_text("pending", 4, Some(VerdictKind::NoTest), Some(0));
+        assert_eq!(text, "checkpoint 4: the checks ran no test (exit 0); waits for the last approval");
         assert_eq!(status_text("pending", 1, None, None), "checkpoint 1 waits for a person");
         assert_eq!(
             status_text("failure", 4, Some(VerdictKind::Failed), Some(1)),

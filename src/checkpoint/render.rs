@@ -68,6 +68,7 @@ pub fn render_final(view: &CheckpointView) -> String {
         (Some((words, _)), _) => ("❌", *words),
         (None, Some(VerdictKind::Passed)) => ("✅", "the checks pass"),
         (None, Some(VerdictKind::Failed)) => ("❌", "the checks fail"),
+        (None, Some(VerdictKind::NoTest)) => ("⚠️", "the checks ran no test"),
         (None, Some(VerdictKind::None) | None) => ("⚠️", "nothing was found to check it with"),
     };
     let mut out = format!(
@@ -221,8 +222,9 @@ fn verdict_line(verdict: &VerdictView, view: &CheckpointView) -> String {
     let sign = match verdict.kind {
         VerdictKind::Passed => "✅",
         VerdictKind::Failed => "❌",
-        VerdictKind::None => "⚠️",
+        VerdictKind::NoTest | VerdictKind::None => "⚠️",
     };
+    let empty = if verdict.kind == VerdictKind::NoTest { ", **and no test ran**" } else { "" };
     let exit = |code: Option<i32>| code.map_or("did not end".to_owned(), |code| format!("exit {code}"));
     let on = view.commit.as_deref().map(|commit| format!(" on `{}`", short(commit))).unwrap_or_default();
     let base = verdict.base_exit.map(|code| format!(" · on the base: exit {code}")).unwrap_or_default();
@@ -237,7 +239,7 @@ fn verdict_line(verdict: &VerdictView, view: &CheckpointView) -> String {
         (_, gone) => format!(" · **{} of the base did not run**", count(gone as u64, "test")),
     };
     format!(
-        "{sign} {} {}{on}, run by the bot in a fresh container{base}{tests}{names} · command from {}",
+        "{sign} {} {}{empty}{on}, run by the bot in a fresh container{base}{tests}{names} · command from {}",
         code(command),
         exit(verdict.exit_code),
         code(&verdict.chosen_by)
@@ -284,6 +286,9 @@ fn columns(out: &mut String, view: &CheckpointView) {
             }
             (VerdictKind::Failed, Some(code)) => format!("❌ the bot's own run of the checks failed with exit {code}"),
             (VerdictKind::Failed, None) => "❌ the bot's own run of the checks did not end".to_owned(),
+            (VerdictKind::NoTest, _) => {
+                "⚠️ the bot's own run of the checks ended with exit 0, and says itself that no test ran".to_owned()
+            }
             (VerdictKind::None, _) => "⚠️ the bot found no checks to run".to_owned(),
         });
         if verdict.not_compared {
@@ -431,6 +436,21 @@ mod tests {
         let verdict = Some(VerdictView { tail, ..VerdictView::default() });
         let text = render_final(&CheckpointView { verdict, ..CheckpointView::default() });
         assert!(text.contains(&format!("What it printed before is not shown.\n\n```text\n{why}\n")), "{text}");
+    }
+
+    #[test]
+    fn checks_that_ran_no_test_are_no_green_evidence_and_the_command_is_named() {
+        let (kind, command) = (VerdictKind::NoTest, Some("go test ./...".to_owned()));
+        let verdict = VerdictView { kind, command, exit_code: Some(0), base_exit: Some(0), ..VerdictView::default() };
+        let text = render_final(&CheckpointView { verdict: Some(verdict), ..CheckpointView::default() });
+        for words in [
+            "⚠️ the checks ran no test",
+            "| ⚠️ the bot's own run of the checks ended with exit 0, and says itself that no test ran<br>",
+            "**Verdict** — ⚠️ `go test ./...` exit 0, **and no test ran**, run by the bot",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        assert!(!text.contains('✅') && !text.contains("passed"), "{text}");
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub fn tried(task: &Task, log: &[Event]) -> Vec<String> {
                 let said = match verdict.kind {
                     VerdictKind::Passed => "passed",
                     VerdictKind::Failed => "failed",
+                    VerdictKind::None if verdict.ran_no_test() => "ran no test",
                     VerdictKind::None => "were not found",
                 };
                 all.push(format!("the checks of its work {said}"));

@@ -321,9 +321,23 @@ pub enum VerdictKind {
     Passed,
     /// They failed or were ended, or tests of the base are missing.
     Failed,
+    /// They ended with exit code 0, and their output says that no test ran.
+    NoTest,
     /// There was no command to run.
     #[default]
     None,
+}
+
+impl VerdictKind {
+    /// The result as a review shows it.
+    pub fn of(verdict: &domain::Verdict) -> Self {
+        match verdict.kind {
+            domain::VerdictKind::Passed => Self::Passed,
+            domain::VerdictKind::Failed => Self::Failed,
+            domain::VerdictKind::None if verdict.ran_no_test() => Self::NoTest,
+            domain::VerdictKind::None => Self::None,
+        }
+    }
 }
 
 /// The verdict of a verification.

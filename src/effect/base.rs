@@ -5,6 +5,7 @@
 //! base whose tests fail is not mentioned to people, because many tasks begin there. Tests: below and `tests/stories/base.rs`.
 
 use super::checks::Checks;
+use super::images::toolchain;
 use super::policy::Policy;
 use crate::redact;
 use crate::sandbox::checks::{ChecksResult, standing};
@@ -42,6 +43,7 @@ impl Checks {
             repo_key: key.clone(),
             image: image.to_owned(),
             command: policy.effective.test.clone(),
+            toolchain: toolchain(task, policy),
             limits: policy.operators.sandbox.limits(),
             wall_ms: policy.operators.sandbox.verify_wall_s * 1000,
             tests_may_move: false,

@@ -1,6 +1,6 @@
 //! The bot's own run of the project's checks, on the exact commit, in a fresh sandbox. May be repeated; the stored verdict is used.
 
-use super::images::Images;
+use super::images::{Images, toolchain};
 use super::policy::Policy;
 use super::repository::{Repositories, base};
 use crate::redact;
@@ -54,6 +54,7 @@ impl Checks {
         (commit, tries): (&Commit, i64),
     ) -> Result<VerifySpec, Trouble> {
         let image = self.images.of_task(task, &policy).await?;
+        let toolchain = toolchain(task, &policy);
         Ok(VerifySpec {
             task: task.id.0,
             commit: commit.clone(),
@@ -62,6 +63,7 @@ impl Checks {
             repo_key: policy.repository.key,
             image,
             command: policy.effective.test,
+            toolchain,
             limits: policy.operators.sandbox.limits(),
             wall_ms: policy.operators.sandbox.verify_wall_s * 1000,
             tests_may_move: task.kind.traits().scope == Scope::AllButBaseTests,

@@ -7,13 +7,13 @@ use super::policy::{Policy, RepositoryPolicy};
 use super::repository::{Repositories, request};
 use crate::config::process::Sandbox;
 use crate::config::project::{Granted, Pick};
-use crate::git::Repos;
-use crate::sandbox::need::{self, MAX_BYTES, Need, WANTED};
+use crate::git::{GitError, Repos};
+use crate::sandbox::need::{self, Need};
+use crate::sandbox::project_files::ProjectFiles;
 use crate::sandbox::{SandboxError, Sandboxes};
 use crate::trouble::Trouble;
 use broker::toolchain::{BASE, REPOSITORY, profiles};
 use domain::{Commit, Task};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// An image, and a note about the choice for the first review.
@@ -35,7 +35,8 @@ impl Images {
         let Policy { repository, operators, .. } = policy;
         let choice = Choice { sandboxes: &self.sandboxes, repos: &self.repositories.repos, sandbox: operators.sandbox };
         let pick = request(task)?.terms.toolchain.as_ref().map(|name| named(&operators.granted, name));
-        choice.of(&repository.key, &policy.base, pick.as_ref().unwrap_or(&policy.effective.image)).await
+        let test = policy.effective.test.as_deref();
+        choice.of(&repository.key, &policy.base, pick.as_ref().unwrap_or(&policy.effective.image), test).await
     }
 
     /// The image that the task began with; for a task of an older version it is chosen again.
@@ -57,6 +58,15 @@ pub(super) fn listed(task: &Task, operators: &RepositoryPolicy<'_>) -> Result<()
     }
 }
 
+/// The name of the toolchain that was asked for: at the task's start, otherwise by the project file.
+pub(super) fn toolchain(task: &Task, policy: &Policy<'_>) -> Option<String> {
+    let at_start = task.request.as_ref().and_then(|request| request.terms.toolchain.clone());
+    at_start.or_else(|| match &policy.effective.image {
+        Pick::Asked { toolchain, .. } => toolchain.clone(),
+        Pick::Refused(_) | Pick::Open => None,
+    })
+}
+
 /// The toolchain named at the task's start, if it is still offered.
 fn named(granted: &Granted, name: &str) -> Pick {
     match granted.toolchain(name) {
@@ -76,8 +86,14 @@ pub(crate) struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// The image for a commit of a repository, given what its project file asks for.
-    pub(crate) async fn of(&self, key: &str, base: &Commit, pick: &Pick) -> Result<Chosen, Trouble> {
+    /// The image for a commit of a repository, given what its project file asks for, and the test command, if that is named.
+    pub(crate) async fn of(
+        &self,
+        key: &str,
+        base: &Commit,
+        pick: &Pick,
+        test: Option<&str>,
+    ) -> Result<Chosen, Trouble> {
         match pick {
             Pick::Refused(sentence) => Err(Trouble::blocked(sentence)),
             Pick::Asked { image, toolchain } => {
@@ -86,13 +102,13 @@ impl Choice<'_> {
                 }
                 Err(Trouble::blocked(absent(image, toolchain.as_deref())))
             }
-            Pick::Open => self.chosen_by_files(key, base).await,
+            Pick::Open => self.chosen_by_files(key, base, test).await,
         }
     }
 
-    /// The image by the files at the root, if the project file asks for nothing.
-    async fn chosen_by_files(&self, key: &str, base: &Commit) -> Result<Chosen, Trouble> {
-        let from_files = read(self.repos, key, base, self.sandbox).await?;
+    /// The image by the project's files, if its project file asks for nothing.
+    async fn chosen_by_files(&self, key: &str, base: &Commit, test: Option<&str>) -> Result<Chosen, Trouble> {
+        let from_files = read(self.repos, key, base, self.sandbox, test).await?;
         let candidates = match from_files {
             FromFiles::Nothing => return Ok(plainly(&self.sandbox.image)),
             FromFiles::Image { image, by } if self.there(&image).await?.is_none() => {
@@ -158,7 +174,7 @@ pub(crate) enum FromFiles {
     },
 }
 
-/// Reads the files at the root of a commit that indicate a toolchain.
+/// Reads the files of a commit that indicate a toolchain. `test` is the project's test command, if that is named.
 ///
 /// # Errors
 /// When the commit is missing. A file that is too large is ignored.
@@ -167,21 +183,18 @@ pub(crate) async fn read(
     key: &str,
     commit: &Commit,
     sandbox: &Sandbox,
-) -> Result<FromFiles, crate::git::GitError> {
-    let root = repos.root(key, commit).await?;
-    let mut texts = HashMap::new();
-    for name in WANTED {
-        let first = name.split('/').next().unwrap_or(name);
-        if root.iter().any(|there| there == first)
-            && let Ok(Some(text)) = repos.show(key, commit, name, MAX_BYTES).await
-        {
-            texts.insert(name, String::from_utf8_lossy(&text).into_owned());
-        }
-    }
-    Ok(from_files(sandbox, &root, &|name| texts.get(name).cloned()))
+    test: Option<&str>,
+) -> Result<FromFiles, GitError> {
+    let files = ProjectFiles::read(repos, key, commit).await?;
+    Ok(from_files(sandbox, &files.names, &|name| files.text(name), test))
 }
 
-fn from_files(sandbox: &Sandbox, root: &[String], text: &dyn Fn(&str) -> Option<String>) -> FromFiles {
+fn from_files(
+    sandbox: &Sandbox,
+    files: &[String],
+    text: &dyn Fn(&str) -> Option<String>,
+    test: Option<&str>,
+) -> FromFiles {
     if !guesses(&sandbox.image) {
         return FromFiles::Nothing;
     }
@@ -190,7 +203,7 @@ fn from_files(sandbox: &Sandbox, root: &[String], text: &dyn Fn(&str) -> Option<
     {
         return FromFiles::Image { image, by };
     }
-    let Some(need) = need::need(root, text) else { return FromFiles::Nothing };
+    let Some(need) = need::need(files, text, test) else { return FromFiles::Nothing };
     let of_it =
         |name: &str| name == need.toolchain || name.split_once('@').is_some_and(|(plain, _)| plain == need.toolchain);
     let offered = sandbox.offered().filter(|(name, _)| of_it(name));
@@ -373,7 +386,7 @@ mod tests {
         let from_files = |files: &[(&str, &str)]| {
             let root: Vec<String> = files.iter().map(|(name, _)| (*name).to_owned()).collect();
             let text = |name: &str| files.iter().find(|(it, _)| *it == name).map(|(_, text)| (*text).to_owned());
-            from_files(&sandbox, &root, &text)
+            from_files(&sandbox, &root, &text, None)
         };
         let FromFiles::Toolchain { images, .. } = from_files(&[("Cargo.toml", "")]) else { panic!("rust") };
         assert_eq!(images.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["rust", "rust@1.95"]);

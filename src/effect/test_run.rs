@@ -233,7 +233,7 @@ impl TestRuns {
         let fork = repos.merge_base(&key, &target, &commit).await?;
         let policy = self.repositories.policy_of(repository, &trunk).await?;
         let choice = Choice { sandboxes: &self.sandboxes, repos, sandbox: policy.operators.sandbox };
-        let image = choice.of(&key, &trunk, &policy.effective.image).await?.image;
+        let image = choice.of(&key, &trunk, &policy.effective.image, Some(row.run.command.as_str())).await?.image;
         let task = sandbox_number(row.id).0;
         let setup = PrepareSpec {
             task,
@@ -263,6 +263,7 @@ impl TestRuns {
             repo_key: key,
             image,
             command: Some(row.run.command.clone()),
+            toolchain: None,
             limits: policy.operators.sandbox.limits(),
             wall_ms: policy.operators.sandbox.verify_wall_s * 1000,
             tests_may_move: false,

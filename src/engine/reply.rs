@@ -156,6 +156,7 @@ fn lines_of(log: &[Event]) -> Vec<String> {
                 let kind = match verdict.kind {
                     VerdictKind::Passed => "passed",
                     VerdictKind::Failed => "failed",
+                    VerdictKind::None if verdict.ran_no_test() => "ran no test",
                     VerdictKind::None => "were not found",
                 };
                 put(format!("the checks {kind}: {}", verdict.tail));

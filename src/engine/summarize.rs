@@ -200,7 +200,11 @@ impl<'a> Material<'a> {
                     }
                 }
                 Event::Verified { commit, verdict, .. } => {
-                    let how = if verdict.kind == VerdictKind::Passed { "passed" } else { "did not pass" };
+                    let how = match verdict.kind {
+                        VerdictKind::Passed => "passed",
+                        VerdictKind::None if verdict.ran_no_test() => "ran no test",
+                        VerdictKind::Failed | VerdictKind::None => "did not pass",
+                    };
                     let head = format!("the host ran the checks on commit {}: {how}", commit.short());
                     all.take(head, &verdict.tail, Trust::None);
                 }

@@ -354,6 +354,9 @@ fn verified(request: &FetchRequest, offer: &Offer, commit: &Commit, warnings: &m
             "in the bot's own run tests of the base did not run"
         }
         Some(VerdictKind::Failed) => "the bot's own run of the tests failed",
+        Some(VerdictKind::None) if verdict.is_some_and(Verdict::ran_no_test) => {
+            "the bot's own run of the checks ran no test"
+        }
         Some(VerdictKind::None) => "the project has no test command, so nothing was run",
         None => "the bot has not run the tests on it",
     };

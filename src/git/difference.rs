@@ -13,6 +13,10 @@ use super::{GitError, Repos};
 /// The longest that comparing may take, and its processor time.
 const WALL: Duration = Duration::from_secs(60);
 const PROCESSOR: Duration = Duration::from_secs(20);
+/// The longest that looking for moved files may take, and its processor time: less than comparing, which it must not use up.
+const MOVED: Duration = Duration::from_secs(10);
+/// A file counts as moved where half of it is the same. Of more than the square of this many pairs only those of the same content or name are looked at.
+const HALF_THE_SAME: [&str; 2] = ["--find-renames=50%", "-l30"];
 /// The most bytes of the list of counts.
 const COUNTS: u64 = 16 << 20;
 
@@ -49,6 +53,36 @@ impl Repos {
         let list = self.compare(key)?.args(["--numstat", "-z"]).args(SHOWN).args([from.as_str(), to.as_str(), "--"]);
         let listed = bounded(list.cap(COUNTS).ok().await)?;
         Ok(listed.map(|out| out.split(|byte| *byte == 0).filter_map(counted).collect()))
+    }
+
+    /// The files that were moved, changed on the way or not, by their new path with the old one; without those of a name that is not UTF-8. Empty
+    /// where it takes too long.
+    ///
+    /// # Errors
+    /// When a commit is missing.
+    pub async fn moved(&self, key: &str, from: &Commit, to: &Commit) -> Result<HashMap<String, String>, GitError> {
+        let list = self.compare(key)?.timeout(MOVED).cpu(MOVED).args(["--name-status", "-z", "--diff-filter=R"]);
+        let list = list.args(SHOWN).args(HALF_THE_SAME).args([from.as_str(), to.as_str(), "--"]);
+        let listed = bounded(list.cap(COUNTS).ok().await)?.unwrap_or_default();
+        // Each is a status, the old path and the new one.
+        let words: Vec<&[u8]> = listed.split(|byte| *byte == 0).collect();
+        let text = |word: &[u8]| String::from_utf8(word.to_vec()).ok();
+        Ok(words.chunks_exact(3).filter_map(|word| Some((text(word[2])?, text(word[1])?))).collect())
+    }
+
+    /// As [`Repos::difference`], of one file that [`Repos::moved`] names.
+    ///
+    /// # Errors
+    /// When a commit is missing.
+    pub async fn difference_of_moved(
+        &self,
+        key: &str,
+        (from, to): (&Commit, &Commit),
+        (old, new): (&str, &str),
+        cap: u64,
+    ) -> Result<Option<Vec<u8>>, GitError> {
+        let patch = self.compare(key)?.arg("-p").args(SHOWN).args(HALF_THE_SAME);
+        bounded(patch.args([from.as_str(), to.as_str(), "--", old, new]).cap(cap).ok().await)
     }
 
     fn compare(&self, key: &str) -> Result<Git<'static>, GitError> {
@@ -152,5 +186,28 @@ mod tests {
         assert_eq!(repos.difference("shop", &main, &head, None, 100).await, Ok(None), "more than that");
         let none = repos.difference("shop", &main, &head, Some("none.txt"), 100).await;
         assert_eq!(none, Ok(Some(Vec::new())));
+    }
+
+    #[tokio::test]
+    async fn a_moved_file_is_compared_with_what_it_was() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let repos = Repos::new(dir.path());
+        let lines: String = (1..=20).map(|n| format!("line {n}\n")).collect();
+        let file = |name: &str, text: &str| format!("M 100644 inline {name}\ndata {}\n{text}\n", text.len());
+        let commit = |branch: &str, rest: String| {
+            format!("commit refs/remotes/origin/{branch}\ncommitter a <a@b> 1 +0000\ndata 1\nx\n{rest}")
+        };
+        let base = commit("main", file("a.txt", &lines) + &file("b.txt", "other\n"));
+        let moved = file("d/*.txt", &lines.replace("line 9\n", "line 9\nadded\n")) + &file("new.txt", "quite new\n");
+        let head = commit("head", format!("from refs/remotes/origin/main\n{moved}D a.txt\nD b.txt\n"));
+        repos.fast_import("shop", base + &head).await.expect("imported");
+        let tip = async |name: &str| repos.resolve("shop", &Branch::parse(name).expect("one")).await.expect("there");
+        let (main, head) = (tip("main").await, tip("head").await);
+        let moved = repos.moved("shop", &main, &head).await.expect("listed");
+        assert_eq!(moved, HashMap::from([("d/*.txt".to_owned(), "a.txt".to_owned())]));
+        let patch = repos.difference_of_moved("shop", (&main, &head), ("a.txt", "d/*.txt"), 1 << 20).await;
+        assert_eq!(added_lines(&patch.expect("compared").expect("small")), HashSet::from([10]));
+        let apart = repos.difference_of_moved("shop", (&main, &head), ("b.txt", "new.txt"), 1 << 20).await;
+        assert_eq!(added_lines(&apart.expect("compared").expect("small")), HashSet::from([1]), "it is another file");
     }
 }

@@ -4,7 +4,7 @@ use super::about::About;
 use super::own::{own_because, own_cut, own_lacks};
 use crate::line::Why;
 use crate::text::{code, document, plain_cell, prose};
-use domain::{PauseReason, Question, Resource, Task, TaskKind, Trigger, VerdictKind};
+use domain::{PauseReason, Question, Resource, Task, TaskKind, Trigger, Verdict, VerdictKind};
 
 /// The most characters shown of a read-only task's answer.
 const MAX_ANSWER: usize = 24_000;
@@ -270,6 +270,9 @@ pub fn approved(commit: &str, about: &About<'_>) -> String {
     let verdict = match about.task.verdict.as_ref().map(|v| v.kind) {
         Some(VerdictKind::Passed) => "The bot's own run of the checks passed on it.",
         Some(VerdictKind::Failed) => "**The checks failed on it**: `fetch` will ask for `--unverified`.",
+        Some(VerdictKind::None) if about.task.verdict.as_ref().is_some_and(Verdict::ran_no_test) => {
+            "The bot's own run of the checks ran no test on it: `fetch` will ask for `--unverified`."
+        }
         Some(VerdictKind::None) | None => "No checks were found to run on it: `fetch` will ask for `--unverified`.",
     };
     format!(

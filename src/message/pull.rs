@@ -140,10 +140,5 @@ pub fn not_replaced(error: &str, key: &str) -> String {
 
 /// The description of the commit status: checkpoint and verdict.
 pub fn status_line(state: &str, n: u32, verdict: Option<&domain::Verdict>) -> String {
-    let kind = verdict.map(|v| match v.kind {
-        domain::VerdictKind::Passed => VerdictKind::Passed,
-        domain::VerdictKind::Failed => VerdictKind::Failed,
-        domain::VerdictKind::None => VerdictKind::None,
-    });
-    status_text(state, n, kind, verdict.and_then(|v| v.exit_code))
+    status_text(state, n, verdict.map(VerdictKind::of), verdict.and_then(|v| v.exit_code))
 }

@@ -336,6 +336,8 @@ fn an_approval_says_what_was_checked() {
         texts.push(said(Notice::Approved { commit: commit() }, &task));
     }
     insta::assert_snapshot!("approved", texts.join("\n"));
+    task.verdict = Some(Verdict { command: Some("npm test".into()), ..verdict(VerdictKind::None) });
+    assert!(said(Notice::Approved { commit: commit() }, &task).contains("the checks ran no test on it"));
 }
 
 #[test]

@@ -6,8 +6,8 @@
 use protocol::runner::{Outcome, Status};
 
 use super::test_counts;
+use super::verification::output::exit_code;
 use super::verification::report;
-use super::verification::verify::exit_code;
 
 /// Result of a run of checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,12 +69,12 @@ pub fn standing(outcome: &Outcome) -> ChecksResult {
     }
 }
 
-/// Number of tests, by their names or by a summary, whichever is greater, because long output is incomplete. Files that could not be loaded
-/// do not count, although some tools count them.
+/// Number of tests, by their names or by a summary, whichever is greater, because long output is incomplete. Skipped tests and files that
+/// could not be loaded do not count, although some tools count them.
 fn tests(text: &str) -> Option<u64> {
     let names: Vec<String> = report::names(text).collect();
     let real = names.iter().filter(|name| !name.contains("_FailedTest")).count() as u64;
-    match (names.is_empty(), real, test_counts::executed(text)) {
+    match (names.is_empty(), real, test_counts::unskipped(text)) {
         (true, _, summed) => summed,
         (false, 0, _) => Some(0),
         (false, real, summed) => Some(real.max(summed.unwrap_or(0))),
@@ -115,6 +115,9 @@ mod tests {
             (101, "error: failed to download `serde v1.0.0`\n"),
             (5, "no tests ran in 0.01s\n"),
             (0, "Ran 0 tests in 0.000s\n\nOK\n"),
+            (0, "?   \texample.com/sum\t[no test files]\n"),
+            (0, "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored\n"),
+            (0, "# tests 2\n# pass 0\n# skipped 2\n"),
         ] {
             assert_eq!(stands(code, text), ChecksResult::Nothing, "{text}");
         }

@@ -1,7 +1,7 @@
 //! The toolchain and test command of a project, and the files that affect tests.
 //!
-//! Owns pure functions over file names (and a few files' text): toolchain and test command of a project that names none, and whether a path
-//! defines or steers tests (by its folders and name in `test_names.rs`, and `risks/`, or by the command that names it). Must not read a
+//! Owns pure functions over file names (and a few files' text): toolchain and test command of a project that names none, the one order of
+//! languages that both follow, and whether a path defines or steers tests (by its folders and name in `test_names.rs`, and `risks/`, or by the command that names it). Must not read a
 //! repository itself. Tests: below.
 
 use std::collections::{BTreeSet, HashSet};
@@ -19,65 +19,100 @@ pub struct Detected {
     pub by: &'static str,
 }
 
-/// Files whose text [`test_command`] needs, if they exist.
+/// Files whose text [`test_command`] and [`toolchain`] need, if they exist.
 pub const WANTED: &[&str] = &["Cargo.toml", "pyproject.toml", "package.json", "Makefile", "setup.cfg", "tox.ini"];
 
-/// The command for a project with these `files`; `text` gives a root file of [`WANTED`].
-pub fn test_command<'a>(files: &[String], text: impl Fn(&str) -> Option<&'a str>) -> Option<Detected> {
-    let has = |name: &str| files.iter().any(|file| file == name);
-    let found = |command: &str, by: &'static str| Some(Detected { command: command.to_owned(), by });
-    if has("Cargo.toml") {
-        let is_left_out = text("Cargo.toml").is_some_and(leaves_members_out);
-        return found(if is_left_out { "cargo test --workspace" } else { "cargo test" }, "Cargo.toml");
-    }
-    if let Some(by) = pytest(&has, &text) {
-        return found("python3 -m pytest -q -rA", by);
-    }
-    let root: Vec<String> = files.iter().filter(|file| !file.contains('/')).cloned().collect();
-    // Tests in Python may lie in a project of another toolchain, which has its own.
-    let is_of_another = toolchain(&root).is_some_and(|(name, _)| name != "python");
-    let unittest = unittest(files);
-    if unittest.is_some() && !is_of_another {
-        return unittest;
-    }
-    if has("package.json") && text("package.json").is_some_and(npm_test) {
-        return found("npm test", "package.json");
-    }
-    if has("go.mod") {
-        return found("go test -v ./...", "go.mod");
-    }
-    if has("pom.xml") {
-        return found("mvn -B -o test", "pom.xml");
-    }
-    if has("gradlew") {
-        return found("sh ./gradlew --offline test", "gradlew");
-    }
-    if has("Makefile") && text("Makefile").is_some_and(|make| make.lines().any(is_test_target)) {
-        return found("make test", "Makefile");
-    }
-    unittest
-}
-
-/// Files at the root with the toolchain that each indicates; the first that exists decides.
-const TOOLCHAINS: [(&str, &str); 12] = [
-    ("Cargo.toml", "rust"),
-    ("pyproject.toml", "python"),
-    ("setup.py", "python"),
-    ("requirements.txt", "python"),
-    ("package.json", "node"),
-    ("go.mod", "go"),
-    ("pom.xml", "java"),
-    ("build.gradle", "java"),
-    ("build.gradle.kts", "java"),
-    ("CMakeLists.txt", "cpp"),
-    ("configure.ac", "cpp"),
-    ("meson.build", "cpp"),
+/// Languages in the order in which they count where a project has several: the toolchain of each, files at the root that tell of it, and the
+/// programs by which a command uses it. Image and test command both follow this order.
+const LANGUAGES: [(&str, &[&str], &[&str]); 6] = [
+    ("rust", &["Cargo.toml"], &["cargo"]),
+    ("python", &["pyproject.toml", "setup.py", "requirements.txt"], &["python", "python3", "pytest", "tox", "nox"]),
+    ("node", &["package.json"], &["node", "npm", "npx", "yarn", "pnpm", "bun"]),
+    ("go", &["go.mod"], &["go"]),
+    ("java", &["pom.xml", "build.gradle", "build.gradle.kts"], &["mvn", "mvnw", "gradle", "gradlew"]),
+    ("cpp", &["CMakeLists.txt", "configure.ac", "meson.build"], &["cmake", "ctest", "meson", "ninja"]),
 ];
 
-/// The toolchain of a project with these files at its root, and the file that decided; `None` = the base suffices.
-pub fn toolchain(root: &[String]) -> Option<(&'static str, &'static str)> {
-    let told = TOOLCHAINS.iter().find(|(file, _)| root.iter().any(|name| name == file));
-    told.map(|&(file, toolchain)| (toolchain, file))
+/// A language of a project.
+struct Language {
+    toolchain: &'static str,
+    /// File that tells of it.
+    by: &'static str,
+    programs: &'static [&'static str],
+    test: Option<Detected>,
+}
+
+/// The languages of a project, those with tests first.
+fn languages(files: &[String], text: &dyn Fn(&str) -> Option<String>) -> Vec<Language> {
+    let has = |name: &str| files.iter().any(|file| file == name);
+    let mut all = Vec::new();
+    for (toolchain, signs, programs) in LANGUAGES {
+        let sign = signs.iter().copied().find(|&sign| has(sign));
+        let test = tests_in(toolchain, (files, sign.is_some()), text);
+        let by = sign.or(test.as_ref().map(|test| test.by));
+        all.extend(by.map(|by| Language { toolchain, by, programs, test }));
+    }
+    all.sort_by_key(|language| language.test.is_none());
+    all
+}
+
+/// The test command of one language in a project with these files; `is_there`: whether a file at the root tells of the language.
+fn tests_in(
+    toolchain: &str,
+    (files, is_there): (&[String], bool),
+    text: &dyn Fn(&str) -> Option<String>,
+) -> Option<Detected> {
+    let has = |name: &str| files.iter().any(|file| file == name);
+    let by = |by: &'static str, command: &str| has(by).then(|| Detected { command: command.to_owned(), by });
+    match toolchain {
+        "rust" => {
+            let is_left_out = text("Cargo.toml").is_some_and(|manifest| leaves_members_out(&manifest));
+            by("Cargo.toml", if is_left_out { "cargo test --workspace" } else { "cargo test" })
+        }
+        "python" => match pytest(&has, text) {
+            Some(by) => Some(Detected { command: "python3 -m pytest -q -rA".to_owned(), by }),
+            // Tests in Python may lie in a project of another language.
+            None => unittest(files).filter(|_| is_there),
+        },
+        "node" => by("package.json", "npm test").filter(|_| text("package.json").is_some_and(|it| npm_test(&it))),
+        "go" => by("go.mod", "go test -v ./..."),
+        "java" => by("pom.xml", "mvn -B -o test").or_else(|| by("gradlew", "sh ./gradlew --offline test")),
+        _ => None,
+    }
+}
+
+/// The command for a project with these `files`; `text` gives a root file of [`WANTED`]. `toolchain` is the one that its tasks get if that is
+/// named, such as `rust` or `rust@1.95`: tests of another language would not run there.
+pub fn test_command(
+    files: &[String],
+    text: &dyn Fn(&str) -> Option<String>,
+    toolchain: Option<&str>,
+) -> Option<Detected> {
+    let languages = languages(files, text);
+    let named = toolchain.map(|name| name.split_once('@').map_or(name, |(plain, _)| plain));
+    let of_it = languages.iter().find(|language| Some(language.toolchain) == named);
+    if let Some(test) = of_it.or(languages.first()).and_then(|language| language.test.clone()) {
+        return Some(test);
+    }
+    let by_make = || {
+        let has_target = text("Makefile").is_some_and(|make| make.lines().any(is_test_target));
+        has_target.then(|| Detected { command: "make test".to_owned(), by: "Makefile" })
+    };
+    // Every image has Python, so its tests run there, too.
+    if languages.is_empty() { unittest(files).or_else(by_make) } else { by_make().or_else(|| unittest(files)) }
+}
+
+/// The toolchain of a project with these files, and the file that decided; `None` = the base suffices. `test` is its test command, if that is
+/// named: of several languages that which it uses counts.
+pub fn toolchain(
+    files: &[String],
+    text: &dyn Fn(&str) -> Option<String>,
+    test: Option<&str>,
+) -> Option<(&'static str, &'static str)> {
+    let languages = languages(files, text);
+    let is_used = |language: &&Language| words(test.unwrap_or_default()).any(|word| language.programs.contains(&word));
+    let chosen = languages.iter().find(is_used).or(languages.first());
+    chosen.map(|language| (language.toolchain, language.by))
 }
 
 /// Whether cargo, at the root of a workspace with this `Cargo.toml`, works on the package there alone unless it is told otherwise.
@@ -88,7 +123,7 @@ pub(super) fn leaves_members_out(manifest: &str) -> bool {
 }
 
 /// The file by which pytest runs a project's tests.
-fn pytest<'a>(has: &impl Fn(&str) -> bool, text: &impl Fn(&str) -> Option<&'a str>) -> Option<&'static str> {
+fn pytest(has: &impl Fn(&str) -> bool, text: &dyn Fn(&str) -> Option<String>) -> Option<&'static str> {
     let says_pytest = |name: &str| text(name).is_some_and(|body| body.contains("pytest"));
     let mut signs = [("pytest.ini", has("pytest.ini")), ("conftest.py", has("conftest.py"))]
         .into_iter()
@@ -207,10 +242,20 @@ fn words(command: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
-    fn detect(files: &[(&'static str, &'static str)]) -> Option<String> {
-        let names: Vec<String> = files.iter().map(|(name, _)| (*name).to_owned()).collect();
-        let text = |name: &str| files.iter().find(|(n, _)| *n == name).map(|(_, text)| *text);
-        test_command(&names, text).map(|d| format!("{} by {}", d.command, d.by))
+    fn detect(files: &[(&str, &str)]) -> Option<String> {
+        tested(files, None).map(|d| format!("{} by {}", d.command, d.by))
+    }
+
+    fn tested(files: &[(&str, &str)], toolchain: Option<&str>) -> Option<Detected> {
+        test_command(&names(files), &|name| text_of(files, name), toolchain)
+    }
+
+    fn names(files: &[(&str, &str)]) -> Vec<String> {
+        files.iter().map(|(name, _)| (*name).to_owned()).collect()
+    }
+
+    fn text_of(files: &[(&str, &str)], name: &str) -> Option<String> {
+        files.iter().find(|(it, _)| *it == name).map(|(_, text)| (*text).to_owned())
     }
 
     #[test]
@@ -269,10 +314,15 @@ mod tests {
 
     #[test]
     fn the_files_at_the_root_tell_the_toolchain() {
-        let told = |names: &[&str]| toolchain(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
-        for (file, wanted) in TOOLCHAINS {
+        let told = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            toolchain(&names, &|_| None, None)
+        };
+        for (wanted, files, _) in LANGUAGES {
             assert!(broker::toolchain::profiles().any(|profile| profile.name == wanted), "{wanted} is no profile");
-            assert_eq!(told(&["README.md", file]), Some((wanted, file)));
+            for &file in files {
+                assert_eq!(told(&["README.md", file]), Some((wanted, file)));
+            }
         }
         assert_eq!(told(&["package.json", "Cargo.toml"]), Some(("rust", "Cargo.toml")), "the order is ours, not git's");
         assert_eq!(told(&["README.md", "main.c", "Makefile"]), None);
@@ -282,8 +332,60 @@ mod tests {
     #[test]
     fn every_toolchain_that_is_told_is_offered() {
         let offered = crate::config::Process::from_layers(std::path::Path::new("x"), "", &|_| None).unwrap().sandbox;
-        for (file, toolchain) in TOOLCHAINS {
-            assert!(offered.offered().any(|(name, _)| name == toolchain), "{file}");
+        for (toolchain, ..) in LANGUAGES {
+            assert!(offered.offered().any(|(name, _)| name == toolchain), "{toolchain}");
+        }
+    }
+
+    #[test]
+    fn of_several_languages_image_and_test_command_follow_the_same_one() {
+        let npm = r#"{"scripts":{"test":"node t.js"}}"#;
+        let pairs: [(&[(&str, &str)], &str, &str); 12] = [
+            (&[("pyproject.toml", ""), ("go.mod", "")], "go", "go test -v ./..."),
+            (&[("pyproject.toml", "[tool.pytest]"), ("go.mod", "")], "python", "python3 -m pytest -q -rA"),
+            (&[("pyproject.toml", ""), ("test_a.py", ""), ("go.mod", "")], "python", "python3 -m unittest -v"),
+            (&[("conftest.py", ""), ("go.mod", "")], "python", "python3 -m pytest -q -rA"),
+            (&[("requirements.txt", ""), ("package.json", npm)], "node", "npm test"),
+            (&[("package.json", npm), ("Cargo.toml", "")], "rust", "cargo test"),
+            (&[("pyproject.toml", ""), ("Cargo.toml", "")], "rust", "cargo test"),
+            (&[("package.json", "{}"), ("go.mod", "")], "go", "go test -v ./..."),
+            (&[("package.json", npm), ("go.mod", "")], "node", "npm test"),
+            (&[("package.json", "{}"), ("pom.xml", "")], "java", "mvn -B -o test"),
+            (&[("package.json", "{}"), ("gradlew", ""), ("build.gradle", "")], "java", "sh ./gradlew --offline test"),
+            (&[("package.json", "{}"), ("CMakeLists.txt", ""), ("Makefile", "test:\n")], "node", "make test"),
+        ];
+        for (files, wanted, command) in pairs {
+            let chosen = toolchain(&names(files), &|name| text_of(files, name), None).map(|(name, _)| name);
+            let test = tested(files, None).map(|test| test.command);
+            assert_eq!((chosen, test.as_deref()), (Some(wanted), Some(command)), "{files:?}");
+        }
+    }
+
+    #[test]
+    fn where_one_of_the_two_is_named_the_other_follows() {
+        let npm = r#"{"scripts":{"test":"node t.js"}}"#;
+        let files = [("pyproject.toml", "[tool.pytest]"), ("package.json", npm), ("go.mod", ""), ("Makefile", "test:\n")];
+        let by = |toolchain| tested(&files, Some(toolchain)).map(|test| test.command);
+        for (named, command) in [
+            ("go", "go test -v ./..."),
+            ("go@1.22", "go test -v ./..."),
+            ("node", "npm test"),
+            ("python", "python3 -m pytest -q -rA"),
+            ("base", "python3 -m pytest -q -rA"),
+            ("rust", "python3 -m pytest -q -rA"),
+        ] {
+            assert_eq!(by(named).as_deref(), Some(command), "{named}");
+        }
+        let untested = [("package.json", "{}"), ("go.mod", ""), ("Makefile", "test:\n")];
+        assert_eq!(tested(&untested, Some("node")).unwrap().command, "make test", "not Go's, which is not there");
+        let image = |test| toolchain(&names(&files), &|name| text_of(&files, name), Some(test)).unwrap();
+        for (test, wanted) in [
+            ("go test ./...", ("go", "go.mod")),
+            ("cd web && npm ci", ("node", "package.json")),
+            ("make test", ("python", "pyproject.toml")),
+            ("cargo test", ("python", "pyproject.toml")),
+        ] {
+            assert_eq!(image(test), wanted, "{test}");
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Parts with one job each, created together by [`Sandboxes::new`] on shared state (`core.rs`): a task's sandbox from creation to removal
 //! and the actions in it (`life/`), caches that speed up creation (`cache/`), making a commit of its tree (`capture/`, with the rules of
-//! `policy/`), runs of the project's own commands (`verification/`, with `detect.rs`, `commands/`, `checks.rs`, `lacks.rs`), egress
+//! `policy/`), runs of the project's own commands (`verification/`, with `detect.rs`, `project_files.rs`, `commands/`, `checks.rs`, `lacks.rs`), egress
 //! (`egress.rs`), and inspection (`look.rs`, `survey.rs`). Which changed files are risky: `risks/`, `asserts/`. Users of containers: `users.rs`; records: `record.rs`. Built on the broker
 //! (`broker.rs`: containers), the runner (`link.rs`: one connection to one runner), `git` and an [`EgressControl`]. Must not know Docker,
 //! parse git objects that no quarantine container has checked, or repeat an action. Containers are untrusted: text is limited, ids are
@@ -30,6 +30,7 @@ mod look;
 pub mod mistakes;
 pub mod need;
 pub mod policy;
+pub mod project_files;
 mod proven;
 mod record;
 pub mod risks;
@@ -82,10 +83,11 @@ pub use verification::against::failing_on_base;
 pub use verification::asked::{AskedRun, LaidOver, RunOptions};
 pub use verification::base_runs::BaseRuns;
 pub use verification::candidate::Candidates;
+pub use verification::output::{TAIL as VERDICT_TAIL, shown_tail};
 pub use verification::ran::Ran;
 pub use verification::runs::Runs;
 pub use verification::trial::Trials;
-pub use verification::verify::{TAIL as VERDICT_TAIL, Verification, shown_tail};
+pub use verification::verify::Verification;
 
 /// Why a sandbox failed, in words for a person.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -16,8 +16,6 @@ pub const WANTED: [&str; 8] = [
     ".devcontainer/devcontainer.json",
     ".devcontainer.json",
 ];
-/// The most bytes that are read of one file.
-pub const MAX_BYTES: u64 = 64 << 10;
 /// The longest version that is accepted.
 const MAX_VERSION: usize = 30;
 
@@ -43,9 +41,9 @@ pub struct Version {
     pub or_later: bool,
 }
 
-/// The toolchain that the files at the root indicate; `None` = the base suffices.
-pub fn need(root: &[String], text: &dyn Fn(&str) -> Option<String>) -> Option<Need> {
-    let (toolchain, by) = detect::toolchain(root)?;
+/// The toolchain that a project's files indicate, and its test command if that is named; `None` = the base suffices.
+pub fn need(files: &[String], text: &dyn Fn(&str) -> Option<String>, test: Option<&str>) -> Option<Need> {
+    let (toolchain, by) = detect::toolchain(files, text, test)?;
     Some(Need { toolchain, by, version: version(toolchain, text) })
 }
 
@@ -158,7 +156,7 @@ mod tests {
     fn told(files: &[(&str, &str)]) -> Option<Need> {
         let root: Vec<String> = files.iter().map(|(name, _)| (*name).to_owned()).collect();
         let text = |name: &str| files.iter().find(|(it, _)| *it == name).map(|(_, text)| (*text).to_owned());
-        need(&root, &text)
+        need(&root, &text, None)
     }
 
     fn version(files: &[(&str, &str)]) -> Option<(String, &'static str)> {

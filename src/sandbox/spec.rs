@@ -207,6 +207,8 @@ pub struct VerifySpec {
     pub image: String,
     /// Command of the pinned `.caisson.toml`; `None` = detected from the base.
     pub command: Option<String>,
+    /// Name of the toolchain, such as `rust` or `rust@1.95`, if one was asked for: a command is detected for that one.
+    pub toolchain: Option<String>,
     /// Limits of each sandbox.
     pub limits: ContainerLimits,
     /// Limit of one run, in milliseconds.

@@ -1,10 +1,11 @@
 //! How many tests ran, by the summaries that test programs print.
 //!
-//! Owns the forms of these summaries: unittest, pytest, `cargo test`, node's runner and TAP, Jest, Vitest, mocha. The output is untrusted: a
-//! number shows that fewer tests ran, never that one passed. Pure. Tests: below.
+//! Owns the forms of these summaries: unittest, pytest, `cargo test` and nextest, node's runner and TAP, Jest, Vitest, mocha, and of `go test`,
+//! which prints no number, that there was no test. The output is untrusted: a number shows that fewer tests ran, never that one passed. Pure.
+//! Tests: below.
 
 use super::failures::plain;
-use super::verification::verify::TAIL;
+use super::verification::output::TAIL;
 
 /// The sum of all summaries of an output; none if it has none.
 pub(super) fn counted(text: &str) -> Option<u64> {
@@ -12,7 +13,7 @@ pub(super) fn counted(text: &str) -> Option<u64> {
 }
 
 /// As [`counted`], without pytest's errors, which are mostly files that could not be loaded.
-pub(super) fn executed(text: &str) -> Option<u64> {
+fn executed(text: &str) -> Option<u64> {
     sum(text, &["passed", "failed", "xfailed", "xpassed"])
 }
 
@@ -25,8 +26,9 @@ pub fn fewer(now: &str, before: &str) -> Option<(u64, u64)> {
     counts.filter(|(now, before)| now < before)
 }
 
-/// As [`executed`], less what unittest and node's runner skipped and count all the same; 0 where pytest skipped all.
-fn unskipped(text: &str) -> Option<u64> {
+/// As [`counted`], without pytest's errors, which are mostly files that could not be loaded, and less what unittest and node's runner skipped and
+/// count all the same; 0 where pytest skipped all.
+pub(super) fn unskipped(text: &str) -> Option<u64> {
     let (mut skipped, mut none_left) = (0_u64, None);
     for line in text.lines().map(plain) {
         let line = line.trim();
@@ -37,19 +39,40 @@ fn unskipped(text: &str) -> Option<u64> {
         skipped = skipped.saturating_add(count.and_then(number).unwrap_or(0));
         none_left = none_left.or(of_pytest(line).filter(|before| worded(before, &["skipped"]) > 0).map(|_| 0));
     }
-    executed(text).map(|ran| ran.saturating_sub(skipped)).or(none_left)
+    let ran = executed(text).map(|ran| ran.saturating_sub(skipped)).or(none_left);
+    ran.filter(|ran| is_known(*ran, text))
 }
 
 fn sum(text: &str, words_of_pytest: &[&str]) -> Option<u64> {
     let counts = text.lines().filter_map(|line| summary(plain(line).trim(), words_of_pytest));
-    counts.reduce(u64::saturating_add)
+    counts.reduce(u64::saturating_add).filter(|count| is_known(*count, text))
+}
+
+/// Whether this sum of the summaries may be of all tests: 0 is not where a package of Go, which prints no number, had tests.
+fn is_known(count: u64, text: &str) -> bool {
+    let of_package = |line: &str| (line.starts_with("ok") || line.starts_with("FAIL")) && line.contains('\t');
+    let had_tests = |line: &str| of_package(line) && !line.ends_with(GO_NONE[1]);
+    count > 0 || !text.lines().any(|line| had_tests(plain(line).trim()))
 }
 
 fn number(text: &str) -> Option<u64> {
     text.trim().parse().ok()
 }
 
+/// Ends of Go's lines `?   example.com/sum [no test files]` and `ok  example.com/sum 0.002s [no tests to run]`.
+const GO_NONE: [&str; 2] = ["[no test files]", "[no tests to run]"];
+/// How pytest, Jest and Vitest begin to say that there was no test.
+const NONE: [&str; 4] = ["no tests ran in ", "collected 0 items", "No tests found", "No test files found"];
+
 fn summary(line: &str, words_of_pytest: &[&str]) -> Option<u64> {
+    let bare = line.trim_matches('=').trim_start();
+    if NONE.iter().any(|none| bare.starts_with(none)) || GO_NONE.iter().any(|none| line.ends_with(none)) {
+        return Some(0);
+    }
+    // nextest's `Summary [   0.025s] 5 tests run: 4 passed, 1 failed, 0 skipped`; `5/9 tests run` where it was stopped.
+    if let Some((_, counts)) = line.strip_prefix("Summary [").and_then(|rest| rest.split_once("] ")) {
+        return counts.split_once(" test").and_then(|(count, _)| number(count.split('/').next()?));
+    }
     // `Ran 4 tests in 0.001s`
     if let Some((count, _)) = line.strip_prefix("Ran ").and_then(|rest| rest.split_once(" test")) {
         return number(count);
@@ -122,6 +145,17 @@ mod tests {
             ("  3 passing (4ms)\n  1 failing\n", Some(4)),
             ("\u{1b}[32m  3 passing\u{1b}[0m (4ms)\n", Some(3)),
             ("ok  \texample.com/sum\t0.002s\n12 files passed the check\n", None),
+            ("?   \texample.com/sum\t[no test files]\nok  \texample.com/two\t0.002s [no tests to run]\n", Some(0)),
+            ("?   \texample.com/sum\t[no test files]\nok  \texample.com/two\t(cached)\n", None),
+            ("test result: ok. 0 passed; 0 failed; 0 ignored\nok  \texample.com/two\t0.002s\n", None),
+            ("3 skipped in 0.01s\nok  \texample.com/two\t0.002s\n", None),
+            ("collected 0 items\n\n==== no tests ran in 0.01s ====\n", Some(0)),
+            ("No tests found, exiting with code 0\n", Some(0)),
+            ("No test files found, exiting with code 0\n", Some(0)),
+            (
+                "    Summary [   0.025s] 5 tests run: 4 passed, 1 failed, 2 skipped\ntest result: ok. 0 passed; 0 failed;\n",
+                Some(5),
+            ),
             ("", None),
         ] {
             assert_eq!(unskipped(output), expected, "{output}");

@@ -109,7 +109,15 @@ async fn changed(repos: &Repos, key: &str, from: &Commit, to: &Commit) -> Result
     Ok((paths, unnamed))
 }
 
-/// Leaves the findings on lines that the second commit adds to the first, as far as there is time to compare.
+/// The files that were moved and to which the same rules apply as before, by their new path with the old one.
+async fn moved(repos: &Repos, key: &str, (from, to): (&Commit, &Commit)) -> Result<HashMap<String, String>, GitError> {
+    let mut moved = repos.moved(key, from, to).await?;
+    moved.retain(|new, old| rules_of(new) == rules_of(old));
+    Ok(moved)
+}
+
+/// Leaves the findings on lines that the second commit adds to the first, as far as there is time to compare. Of a file that was moved and
+/// changed these are the lines that it did not have where it was.
 async fn keep_added(
     repos: &Repos,
     key: &str,
@@ -117,6 +125,10 @@ async fn keep_added(
     scan: &mut RuleScan,
     time: Duration,
 ) -> Result<(), GitError> {
+    if scan.findings.is_empty() {
+        return Ok(());
+    }
+    let moved = moved(repos, key, (from, to)).await?;
     let (end, mut added): (_, HashMap<String, HashSet<u64>>) = (tokio::time::Instant::now() + time, HashMap::new());
     for finding in &scan.findings {
         if added.contains_key(&finding.path) {
@@ -127,7 +139,15 @@ async fn keep_added(
             break;
         }
         // Both sides are a stranger's, and each difference alone may take long.
-        let compare = repos.difference(key, from, to, Some(&finding.path), ONE_FILE);
+        let compare = async {
+            match moved.get(&finding.path) {
+                Some(old) => {
+                    let paths = (old.as_str(), finding.path.as_str());
+                    repos.difference_of_moved(key, (from, to), paths, ONE_FILE).await
+                }
+                None => repos.difference(key, from, to, Some(&finding.path), ONE_FILE).await,
+            }
+        };
         let Ok(patch) = tokio::time::timeout_at(end, compare).await else {
             scan.cut = true;
             break;
@@ -213,6 +233,20 @@ mod tests {
             (vec![("python-eval", "c.py", 1), alive], 2),
             "one becomes code by its name"
         );
+    }
+
+    #[tokio::test]
+    async fn of_a_file_that_is_moved_and_changed_only_its_new_lines_count() {
+        let lines = |word: &str| (0..20).map(|n| format!("{word}{n} = {n}\n")).collect::<String>();
+        let (code, notes) = (format!("eval(word)\n{}", lines("x")), format!("eval(other)\n{}", lines("z")));
+        let (changed, named) = (format!("{code}os.system(word)\n"), format!("{notes}os.system(other)\n"));
+        let old = [("a.py", code.as_str()), ("notes.txt", notes.as_str())];
+        let new = [("a.py", ""), ("lib/b.py", changed.as_str()), ("notes.txt", ""), ("notes.py", named.as_str())];
+        let (repos, main, head, _dir) = commits(&old, &new).await;
+        let scan = look_for_weaknesses(&repos, "shop", &head, None, Some(&main)).await.expect("looked through");
+        let of = |path: &str| places(&scan).into_iter().filter(|it| it.1 == path).map(|it| it.2).collect::<Vec<_>>();
+        assert_eq!(of("lib/b.py"), [22], "{scan:?}");
+        assert_eq!(of("notes.py"), [1, 22], "all of what becomes code by its name: {scan:?}");
     }
 
     #[tokio::test]

@@ -34,6 +34,13 @@ async fn the_files_of_the_base_tell_the_toolchain() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn of_several_toolchains_the_one_that_the_named_test_command_uses_is_taken() {
+    let files = [("Cargo.toml", ""), ("package.json", "{}"), (".caisson.toml", "test = \"npm test\"\n")];
+    let (world, ..) = begun(&files).await;
+    assert_eq!(image(&world).await, "built:node=18.19.0");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_its_toolchain_a_task_stops_before_its_first_action_and_says_what_to_type() {
     let world = World::in_image(FIX, ALL).await;
     world.push(&[("go.mod", "module shop\n")]);

@@ -202,6 +202,9 @@ async fn only_what_is_approved_verified_and_known() {
         home.offer.verdict = kind.map(verdict);
         assert!(home.refused(&home.request()).await.hint.contains("--unverified"));
     }
+    home.offer.verdict = Some(Verdict { command: Some("npm test".to_owned()), ..verdict(VerdictKind::None) });
+    let refusal = home.refused(&home.request()).await;
+    assert!(refusal.reasons[0].contains("ran no test"), "{refusal:?}");
     let missing = vec!["tests.test_sum.T.test_add".to_owned()];
     home.offer.verdict = Some(Verdict { exit_code: Some(0), missing, ..verdict(VerdictKind::Failed) });
     let refusal = home.refused(&home.request()).await;

@@ -95,6 +95,20 @@ async fn none_is_none_and_the_branch_cannot_choose() {
 }
 
 #[tokio::test]
+async fn a_command_that_ends_well_and_ran_no_test_is_neither_green_nor_red() {
+    let world = World::new().await;
+    let head = changed(&world, &[("x", "y\n")]).await;
+    let none = "echo '?   example.com/sum [no test files]'; echo; echo 'Ran 0 tests in 0.000s'; echo; echo OK";
+    let verdict = verify(&world, &head, Some(none), 60_000).await;
+    assert_eq!((verdict.kind, verdict.exit_code), (VerdictKind::None, Some(0)), "{verdict:?}");
+    assert!(verdict.ran_no_test() && verdict.tail.contains("Ran 0 tests"), "{verdict:?}");
+    let verdict = verify(&world, &head, Some(&format!("{none}; exit 3")), 60_000).await;
+    assert_eq!((verdict.kind, verdict.exit_code), (VerdictKind::Failed, Some(3)));
+    let verdict = verify(&world, &head, Some("true"), 60_000).await;
+    assert_eq!(verdict.kind, VerdictKind::Passed, "it says nothing of tests");
+}
+
+#[tokio::test]
 async fn tests_that_were_changed_are_told_apart_from_sources_that_were_mended() {
     let world = World::new().await;
     let weakened = changed(

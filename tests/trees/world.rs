@@ -144,6 +144,7 @@ impl World {
             repo_key: KEY.to_owned(),
             image: "local".to_owned(),
             command: command.map(str::to_owned),
+            toolchain: None,
             limits: ContainerLimits::default(),
             wall_ms: 60_000,
             tests_may_move: false,

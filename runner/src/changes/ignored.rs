@@ -1,24 +1,19 @@
 //! Which changed files `.gitignore` matches: such by-products are counted and not named.
 //!
-//! The files are written by the sandbox, so each is read only up to a limit and without blocking.
+//! The files are written by the sandbox, so each is read as in a walk: only up to a limit and without blocking. Too long a one matches nothing.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs::OpenOptions;
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use nix::fcntl::OFlag;
+use ignore::gitignore::Gitignore;
+use locate::rules_in;
 
 use super::tree::Tree;
 
 const NAME: &str = ".gitignore";
-/// The most bytes of one `.gitignore` that are read.
-const LONGEST: u64 = 64 << 10;
 
 /// The rules that apply in a directory.
 #[derive(Clone, Default)]
@@ -60,19 +55,7 @@ impl<'a> Ignored<'a> {
 
     fn file(&self, folder: &Path) -> Option<Gitignore> {
         self.tree.entry(folder, OsStr::new(NAME))?.regular()?;
-        let at = self.root.join(folder);
-        let how = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
-        let file = OpenOptions::new().read(true).custom_flags(how).open(at.join(NAME)).ok()?;
-        // Only a regular file is read.
-        file.metadata().ok().filter(std::fs::Metadata::is_file)?;
-        let mut text = Vec::new();
-        file.take(LONGEST).read_to_end(&mut text).ok()?;
-        let mut builder = GitignoreBuilder::new(&at);
-        for line in String::from_utf8_lossy(&text).lines() {
-            // A line that can't be parsed matches nothing.
-            let _ = builder.add_line(None, line);
-        }
-        builder.build().ok()
+        rules_in(&self.root.join(folder), NAME).ok().flatten()
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
+use locate::open_regular;
 
 use super::attributes::Attributes;
 use super::entry::{entry_at, is_content};
@@ -82,7 +83,8 @@ fn write_content(
 
 /// Copies exactly `length` bytes of a file; `turned` tells that git may convert carriage returns in it, which is an error.
 fn copy(path: &Path, length: u64, turned: bool, out: &mut dyn Write) -> anyhow::Result<()> {
-    let mut file = File::open(path).with_context(|| path.display().to_string())?.take(length);
+    let file = open_regular(path).with_context(|| path.display().to_string())?;
+    let mut file = file.with_context(|| format!("{} is no file any more", path.display()))?.take(length);
     let (mut part, mut copied) = (vec![0; 1 << 16], 0_u64);
     loop {
         let count = file.read(&mut part).with_context(|| path.display().to_string())?;

@@ -155,6 +155,7 @@ impl Judge {
             repo_key: begun.key.to_owned(),
             image: begun.image.to_owned(),
             command: Some(command),
+            toolchain: None,
             limits: self.config.sandbox.limits(),
             wall_ms: self.config.sandbox.verify_wall_s * 1000,
             tests_may_move: false,
@@ -164,10 +165,11 @@ impl Judge {
     /// The image that the bot would use for this base.
     async fn image(&self, key: &str, base: &Commit) -> Result<String> {
         let project = self.repos.project_file(key, base).await?.project?;
+        let (sandbox, test) = (&self.config.sandbox, project.test.as_deref());
         let candidates = match project.pick(&Granted::of(&self.config, key)) {
             Pick::Refused(why) => anyhow::bail!(why),
             Pick::Asked { image, .. } => vec![image],
-            Pick::Open => match read_toolchain(&self.repos, key, base, &self.config.sandbox).await? {
+            Pick::Open => match read_toolchain(&self.repos, key, base, sandbox, test).await? {
                 FromFiles::Nothing => vec![self.config.sandbox.image.clone()],
                 FromFiles::Image { image, .. } => vec![image],
                 FromFiles::Toolchain { images, .. } => images.into_iter().map(|(_, image)| image).collect(),

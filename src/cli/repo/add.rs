@@ -294,7 +294,6 @@ impl Add {
         plan: &Plan,
         commit: &domain::Commit,
     ) -> Result<String> {
-        let told = read_toolchain(git, &plan.key, commit, config.sandbox_of(&plan.key)).await?;
         let file = git.project_file(&plan.key, commit).await?;
         let has_text = file.text.with_context(|| format!("{} is no UTF-8", project::FILE))?.is_some();
         let asked = file.project?;
@@ -304,6 +303,7 @@ impl Add {
         let commands = git.own_commands(&plan.key, commit).await?;
         show_commands(printer, &commands);
         let asked = asked.with_networks(commands.networks());
+        let told = read_toolchain(git, &plan.key, commit, config.sandbox_of(&plan.key), asked.test.as_deref()).await?;
         show_image(printer, config, &plan.key, &asked, &told);
         let wishes = asked.wishes(&Granted::of(config, &plan.key));
         if wishes.is_empty() {

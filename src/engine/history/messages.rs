@@ -347,6 +347,7 @@ fn kind(verdict: &Verdict) -> &'static str {
     match verdict.kind {
         VerdictKind::Passed => "passed",
         VerdictKind::Failed => "failed",
+        VerdictKind::None if verdict.ran_no_test() => "no test ran",
         VerdictKind::None => "none",
     }
 }

@@ -95,16 +95,17 @@ pub fn files_to_read(files: &[String]) -> Vec<&str> {
     files.iter().map(String::as_str).filter(|file| fixed(file)).collect()
 }
 
-/// The commands of a project; `text` gives the text of one of [`files_to_read`].
-pub fn commands(files: &[String], text: &dyn Fn(&str) -> Option<String>) -> Commands {
+/// The commands of a project; `text` gives the text of one of [`files_to_read`]. `toolchain` is the one that its tasks get, if that is named.
+pub fn commands(files: &[String], text: &dyn Fn(&str) -> Option<String>, toolchain: Option<&str>) -> Commands {
     let project = Project { files, text };
     let mut found = Commands::default();
-    if let Some(known) = known_test(&project) {
-        found.tests.push(known);
+    // The test command that verification uses if the project file names none.
+    if let Some(known) = detect::test_command(files, text, toolchain) {
+        found.tests.push(ProjectCommand { command: known.command, by: known.by.to_owned() });
     }
     // Commands of the toolchain that tasks get come first.
-    let root: Vec<String> = files.iter().filter(|file| !file.contains('/')).cloned().collect();
-    let first = detect::toolchain(&root).map(|(toolchain, _)| toolchain);
+    let plain = toolchain.and_then(|name| name.split('@').next());
+    let first = plain.or_else(|| detect::toolchain(files, text, None).map(|(toolchain, _)| toolchain));
     type Reader = fn(&Project<'_>, &mut Commands);
     let mut readers: Vec<(&str, Reader)> = vec![
         ("python", python::read),
@@ -122,15 +123,6 @@ pub fn commands(files: &[String], text: &dyn Fn(&str) -> Option<String>) -> Comm
     workflow::read(&project, &mut found);
     found.tidy();
     found
-}
-
-/// The test command that verification uses if the project file names none.
-fn known_test(project: &Project<'_>) -> Option<ProjectCommand> {
-    let texts: Vec<(&str, String)> =
-        detect::WANTED.iter().filter_map(|name| Some((*name, project.text(name)?))).collect();
-    let text = |name: &str| texts.iter().find(|(it, _)| *it == name).map(|(_, text)| text.as_str());
-    let known = detect::test_command(project.files, text)?;
-    Some(ProjectCommand { command: known.command, by: known.by.to_owned() })
 }
 
 impl Commands {

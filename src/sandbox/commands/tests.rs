@@ -3,7 +3,7 @@ use super::*;
 fn of(files: &[(&str, &str)]) -> Commands {
     let names: Vec<String> = files.iter().map(|(name, _)| (*name).to_owned()).collect();
     let text = |name: &str| files.iter().find(|(it, _)| *it == name).map(|(_, text)| (*text).to_owned());
-    commands(&names, &text)
+    commands(&names, &text, None)
 }
 
 fn setups(found: &Commands) -> Vec<(&str, &str)> {

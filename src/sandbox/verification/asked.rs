@@ -7,8 +7,8 @@ use domain::TestExit;
 use protocol::router::Rule;
 use protocol::runner::Outcome;
 
+use super::output::{exit_code, tail};
 use super::runs::{Apart, Runs, gone_is_failed, verify_name};
-use super::verify::{exit_code, tail};
 use crate::git::blob_id;
 use crate::git::listing::Change;
 use crate::sandbox::record::Record;

@@ -12,8 +12,8 @@ use protocol::runner::{MAX_TEXT, Op, Outcome, Status};
 use tokio::sync::Mutex;
 
 use super::issue_check;
+use super::output::tail;
 use super::runs::{Runs, gone_is_failed};
-use super::verify::tail;
 use crate::sandbox::{Result, SandboxError, VerifySpec, writes};
 
 /// Limits of one run of the issue's own check: milliseconds and bytes of output.

@@ -5,8 +5,8 @@
 
 use protocol::runner::Outcome;
 
+use super::output::{exit_code, tail};
 use super::runs::Runs;
-use super::verify::{exit_code, tail};
 use crate::sandbox::test_counts::counted;
 use crate::sandbox::{Result, SandboxError, VerifySpec};
 

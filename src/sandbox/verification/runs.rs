@@ -4,7 +4,6 @@
 //! `.caisson.toml`, otherwise detected from the *base*, which the agent could not change), and the commit's sources with the base's tests.
 //! Tests: `tests/trees.rs`.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use domain::Commit;
@@ -16,8 +15,9 @@ use crate::sandbox::cache::loader::RepositoryLoader;
 use crate::sandbox::cache::mirror::Mirrors;
 use crate::sandbox::cache::setup::Setups;
 use crate::sandbox::core::Core;
-use crate::sandbox::detect::{Detected, WANTED, run_by, runs_scripts, steers_tests, test_command, test_scripts};
+use crate::sandbox::detect::{Detected, run_by, runs_scripts, steers_tests, test_command, test_scripts};
 use crate::sandbox::link::LinkError;
+use crate::sandbox::project_files::ProjectFiles;
 use crate::sandbox::record::MirrorGeneration;
 use crate::sandbox::session::{self, Passing, Session, Work};
 use crate::sandbox::{Result, SandboxError, VerifySpec};
@@ -99,14 +99,8 @@ impl Runs {
         if let Some(command) = &spec.command {
             return Ok(Some(Detected { command: command.clone(), by: crate::config::project::FILE }));
         }
-        let files = self.core.repos.files(&spec.repo_key, &spec.base, 32 << 20).await?;
-        let mut texts = HashMap::new();
-        for name in WANTED.iter().filter(|name| files.iter().any(|file| file == *name)) {
-            // A file too large to be read is ignored.
-            let text = self.core.repos.show(&spec.repo_key, &spec.base, name, 256 << 10).await.ok().flatten();
-            texts.extend(text.map(|text| (*name, String::from_utf8_lossy(&text).into_owned())));
-        }
-        Ok(test_command(&files, |name| texts.get(name).map(String::as_str)))
+        let files = ProjectFiles::read(&self.core.repos, &spec.repo_key, &spec.base).await?;
+        Ok(test_command(&files.names, &|name| files.text(name), spec.toolchain.as_deref()))
     }
 
     /// Runs the commit's sources with the base's tests, if these differ.

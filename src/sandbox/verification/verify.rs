@@ -1,23 +1,20 @@
 //! The bot's own run of the project's tests, on exactly one commit.
 //!
-//! Owns what is run (the commit, the base, and the commit's sources with the base's tests where these differ; `runs.rs`), exit codes, tests
-//! of the base that a report lacks, and the end of the output. All output is reported by code under review and untrusted.
-//! Tests: below and `tests/trees.rs`.
+//! Owns what is run (the commit, the base, and the commit's sources with the base's tests where these differ; `runs.rs`), and what the
+//! verdict is. All output is reported by code under review and untrusted. Tests: below and `tests/trees/verify.rs`.
 
 use std::sync::Arc;
 
 use domain::{BaseTests, Verdict, VerdictKind};
-use protocol::runner::{Outcome, Status};
+use protocol::runner::Outcome;
 
 use super::against::against;
 use super::base_runs::BaseRuns;
 use super::compared::{Compared, compared};
+use super::output::{self, tail};
 use super::runs::Runs;
-use crate::redact;
+use crate::sandbox::checks::{ChecksResult, standing};
 use crate::sandbox::{Result, SandboxError, VerifySpec};
-
-/// The most bytes kept of the output's end.
-pub const TAIL: usize = 6_000;
 
 /// Judges commits by their project's tests.
 pub struct Verification {
@@ -49,21 +46,22 @@ impl Verification {
             let (head, (base, held_against)) = tokio::try_join!(head, others)?;
             (head, base, held_against)
         };
-        let exit_code = exit_code(&head.status);
-        let (base_exit_code, duration_ms) = (self::exit_code(&base.status), head.duration_ms);
+        let exit_code = output::exit_code(&head.status);
+        let (base_exit_code, duration_ms) = (output::exit_code(&base.status), head.duration_ms);
         let base_tests = held_against
             .as_ref()
-            .map_or(BaseTests::Same, |ran| BaseTests::Ran { exit_code: self::exit_code(&ran.status) });
+            .map_or(BaseTests::Same, |ran| BaseTests::Ran { exit_code: output::exit_code(&ran.status) });
         let tests_may_move = spec.tests_may_move;
         // Reading megabytes takes a tenth of a second.
         let read = tokio::task::spawn_blocking(move || {
             let other = held_against.as_ref().unwrap_or(&head);
-            (compared(&base, other, tests_may_move), against(&base, &head), tail(&head))
+            (compared(&base, other, tests_may_move), against(&base, &head), tail(&head), ran_none(&head))
         });
-        let (Compared { looked_for, missing, not_compared }, against_base, tail) =
+        let (Compared { looked_for, missing, not_compared }, against_base, tail, ran_none) =
             read.await.map_err(|e| SandboxError::Unavailable(format!("the runs could not be compared: {e}")))?;
         Ok(Verdict {
             kind: match (exit_code, missing.is_empty()) {
+                (Some(0), true) if ran_none => VerdictKind::None,
                 (Some(0), true) => VerdictKind::Passed,
                 _ => VerdictKind::Failed,
             },
@@ -83,71 +81,21 @@ impl Verification {
     }
 }
 
-pub(in crate::sandbox) fn exit_code(status: &Status) -> Option<i32> {
-    match status {
-        Status::Ok => Some(0),
-        Status::Exited { code } => Some(*code),
-        Status::Signaled { signal } => Some(128 + signal),
-        Status::TimedOut
-        | Status::OutOfMemory
-        | Status::OutOfPids
-        | Status::DiskFull
-        | Status::DiskSpent { .. }
-        | Status::Failed { .. }
-        | Status::Cancelled => None,
-    }
-}
-
-/// The end of the output, with a first line that names an exceeded limit, if any.
-pub(in crate::sandbox) fn tail(outcome: &Outcome) -> String {
-    // Of one that was cut the pattern would no longer be recognised.
-    let text = redact::redacted(&outcome.text).0;
-    let mut start = text.len().saturating_sub(TAIL);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    let end = &text[start..];
-    let why = match &outcome.status {
-        Status::TimedOut => "the tests took longer than they may and were stopped",
-        Status::OutOfMemory => "the tests ran out of memory",
-        Status::OutOfPids => "the tests started more processes than they may",
-        Status::DiskFull => "the tests ran out of space",
-        Status::DiskSpent { what: reason } | Status::Failed { reason } => reason,
-        Status::Cancelled => "the tests were cancelled",
-        Status::Ok | Status::Exited { .. } | Status::Signaled { .. } => return end.to_owned(),
-    };
-    format!("[{why}]\n{end}")
-}
-
-/// The last `most` bytes of the output whose end `tail` is, behind the line that names an exceeded limit, if any; and whether some of the
-/// output before is missing. `exit_code`: the run's, none if it was ended.
-pub fn shown_tail(tail: &str, exit_code: Option<i32>, most: usize) -> (String, bool) {
-    let (why, output) = match (exit_code, tail.split_once('\n')) {
-        (None, Some((why, output))) if why.starts_with('[') && why.ends_with(']') => (why, output),
-        _ => ("", tail),
-    };
-    let (was_cut, output) = (output.len() + char::MAX.len_utf8() > TAIL, output.trim_end());
-    let start = output.ceil_char_boundary(output.len().saturating_sub(most));
-    let parts = [why, &output[start..]].into_iter().filter(|part| !part.is_empty());
-    (parts.collect::<Vec<_>>().join("\n"), was_cut || start > 0)
+/// Whether a run whose whole output is here says that no test ran. Of a cut one the part where tests ran may be missing.
+fn ran_none(run: &Outcome) -> bool {
+    run.dropped_bytes == 0 && standing(run) == ChecksResult::Nothing
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use protocol::runner::Status;
 
     #[test]
-    fn of_a_long_output_the_end_is_shown_and_why_its_run_was_ended() {
-        let shown = |text: &str, status: Status, most: usize| {
-            let outcome = Outcome::new(status, text);
-            shown_tail(&tail(&outcome), exit_code(&outcome.status), most)
-        };
-        let why = "[the tests took longer than they may and were stopped]";
-        let long = format!("é{}", "x".repeat(99));
-        assert_eq!(shown(&long, Status::TimedOut, 100), (format!("{why}\n{}", "x".repeat(99)), true));
-        assert_eq!(shown("", Status::TimedOut, 100), (why.to_owned(), false));
-        assert_eq!(shown("[a]\nb\n", Status::Ok, 3), ("]\nb".to_owned(), true));
-        assert_eq!(shown("[a]\nb\n", Status::Ok, 100), ("[a]\nb".to_owned(), false));
-        assert!(shown(&"é".repeat(TAIL), Status::Ok, TAIL).1, "what is stored is cut already");
+    fn only_a_whole_output_says_that_no_test_ran() {
+        let empty = Outcome::new(Status::Ok, "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored\n");
+        assert!(ran_none(&empty));
+        assert!(!ran_none(&Outcome { dropped_bytes: 1, ..empty }));
+        assert!(!ran_none(&Outcome::new(Status::Ok, "all is well\n")), "a command that counts nothing");
     }
 }

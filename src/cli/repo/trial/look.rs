@@ -108,7 +108,6 @@ impl<'a> Look<'a> {
                 texts.insert(name.to_owned(), String::from_utf8_lossy(&text).into_owned());
             }
         }
-        let found = commands::commands(&files, &|name| texts.get(name).cloned());
         let file = repos.project_file(key, commit).await?;
         let text = file.text.with_context(|| format!("{} is no UTF-8", project::FILE))?;
         let project = file.project?;
@@ -117,9 +116,10 @@ impl<'a> Look<'a> {
         let grants = Granted::of(&self.environment.config, key);
         let accepted = Some(self.target.accepted).filter(|hash| !hash.is_empty());
         let effective = project.within(&grants, accepted);
+        let found = commands::commands(&files, &|name| texts.get(name).cloned(), project.toolchain.as_deref());
         let choice =
             Choice { sandboxes: &self.environment.sandboxes, repos, sandbox: self.environment.config.sandbox_of(key) };
-        let chosen = match choice.of(key, commit, &effective.image).await {
+        let chosen = match choice.of(key, commit, &effective.image, effective.test.as_deref()).await {
             Ok(chosen) => chosen,
             Err(trouble) => {
                 self.printer.bad(&trouble.to_string());
@@ -291,6 +291,7 @@ impl<'a> Look<'a> {
             repo_key: self.target.key.to_owned(),
             image: read.image.clone(),
             command: Some(command.to_owned()),
+            toolchain: None,
             limits: self.sandbox().limits(),
             wall_ms: self.sandbox().verify_wall_s * 1000,
             tests_may_move: false,
