@@ -133,8 +133,7 @@ impl Publisher {
             let right = self.threads.accounts.right(&entry, account, &mut rights).await?;
             let person = Account { id: account.id, login: account.login.clone() };
             let asks = (&Verb::Merge { bar: None }, &person, right);
-            if right < Access::Write
-                || *wants && self.threads.groups.barred(&entry, asks, Some(task)).await?.is_some()
+            if right < Access::Write || *wants && self.threads.groups.barred(&entry, asks, Some(task)).await?.is_some()
             {
                 return Ok(Some(MergeBar::NoRight { login: account.login.clone() }));
             }

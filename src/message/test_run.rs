@@ -107,10 +107,7 @@ const WAITS: &str = "waits for room: ";
 
 /// The description of a commit's status while its run waits for room.
 pub fn test_waits(per_hour: u32) -> String {
-    format!(
-        "{WAITS}the {} that this repository may have within an hour are used up",
-        count(u64::from(per_hour), "run")
-    )
+    format!("{WAITS}the {} that this repository may have within an hour are used up", count(u64::from(per_hour), "run"))
 }
 
 /// Whether this is the description of a status whose run waits for room.

@@ -364,7 +364,8 @@ mod tests {
     #[test]
     fn where_one_of_the_two_is_named_the_other_follows() {
         let npm = r#"{"scripts":{"test":"node t.js"}}"#;
-        let files = [("pyproject.toml", "[tool.pytest]"), ("package.json", npm), ("go.mod", ""), ("Makefile", "test:\n")];
+        let files =
+            [("pyproject.toml", "[tool.pytest]"), ("package.json", npm), ("go.mod", ""), ("Makefile", "test:\n")];
         let by = |toolchain| tested(&files, Some(toolchain)).map(|test| test.command);
         for (named, command) in [
             ("go", "go test -v ./..."),

@@ -131,12 +131,7 @@ impl Edits {
     }
 
     /// What deliveries say of an issue since it was changed so.
-    async fn since_change(
-        &self,
-        entry: &Repository,
-        issue: &Issue,
-        change: &Change,
-    ) -> Result<SinceChange, Trouble> {
+    async fn since_change(&self, entry: &Repository, issue: &Issue, change: &Change) -> Result<SinceChange, Trouble> {
         let words = (issue.title.as_str(), issue.body.as_str());
         let mut since = SinceChange::default();
         for about in [format!("signs:{}", issue.id), format!("issue:{}", issue.id)] {
