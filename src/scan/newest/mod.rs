@@ -81,8 +81,7 @@ impl NewestVersions {
     /// Fills in what the data says of the direct dependencies; nothing without a folder. It is read on a thread that may block.
     pub async fn fill(&self, scan: &mut DependencyScan) {
         let Some(dir) = self.dir.clone() else { return };
-        let packages: HashSet<PackageName> =
-            scan.direct.iter().filter(|it| is_of_registry(it)).map(name_of).collect();
+        let packages: HashSet<PackageName> = scan.direct.iter().filter(|it| is_of_registry(it)).map(name_of).collect();
         let read = tokio::task::spawn_blocking(move || read_folder(&dir, &packages, Instant::now() + LOOKING)).await;
         // Where the folder lies on the operator's machine is nobody else's business.
         let trouble = |sentence: &str| NewestScan { trouble: Some(sentence.to_owned()), ..NewestScan::default() };
