@@ -38,9 +38,7 @@ pub(super) fn newest_sentence(scan: &DependencyScan) -> String {
     let mut out = match major + minor + patch {
         0 if found.since.is_empty() => "\n**No newest version** of these is in the data".to_owned(),
         0 => format!("\n**None is behind** the newest version ({data})"),
-        all => {
-            format!("\n**{all} behind** the newest version ({data}): {major} major, {minor} minor, {patch} patch")
-        }
+        all => format!("\n**{all} behind** the newest version ({data}): {major} major, {minor} minor, {patch} patch"),
     };
     let apart = number(VersionGap::NotComparable);
     if apart > 0 {
