@@ -92,7 +92,10 @@ pub use reply::Reply;
 pub use reported::{Against, BaseReport, Reported, Severity};
 pub use request::{FilePosition, Request};
 pub use rules::{KindPrompt, Rules, RulesFile};
-pub use scan::{AdvisoryMatch, AdvisoryScan, Dependency, DependencyScan, RuleFinding, RuleScan, RuleSeverity, Scan};
+pub use scan::{
+    AdvisoryMatch, AdvisoryScan, Dependency, DependencyScan, NewestScan, NewestVersion, RuleFinding, RuleScan,
+    RuleSeverity, Scan, VersionGap,
+};
 pub use state::{End, PauseReason, QuestionPosted, QuestionSubject, State, Suspension, Why};
 pub use summary::{ModelSummary, SummaryOf, Trust};
 pub use task::Task;

@@ -116,6 +116,9 @@ pub struct DependencyScan {
     /// What the operator's data says; none where there is none, so that nothing was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advisories: Option<AdvisoryScan>,
+    /// What the operator's data of newest versions was; none where there is none. None in older logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newest: Option<NewestScan>,
 }
 
 /// One direct dependency.
@@ -136,6 +139,80 @@ pub struct Dependency {
     pub manifest: String,
     /// Its line there, from 1 on; 0 where it was not found.
     pub line: u64,
+    /// The newest version that the operator's data names; none where the data has no such package. None in older logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newest: Option<NewestVersion>,
+}
+
+/// The newest version of a package in the operator's data, beside what is locked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewestVersion {
+    /// The version.
+    pub version: String,
+    /// The day on which it was published, as `2026-11-20`, where the data says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<String>,
+    /// Where the newest of the locked versions is beside it; none where no version is locked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap: Option<VersionGap>,
+}
+
+/// Where a version that is used is beside the newest one: by the first number that differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VersionGap {
+    /// Behind in the first number.
+    Major,
+    /// Behind in the second number.
+    Minor,
+    /// Behind in a later part.
+    Patch,
+    /// It is the newest.
+    UpToDate,
+    /// It is newer than what the data names.
+    Newer,
+    /// What the data names is newer, but a pre-release, and this one is none.
+    PreRelease,
+    /// One of the two does not follow the rules of its ecosystem.
+    NotComparable,
+}
+
+impl VersionGap {
+    /// The words that an answer shows.
+    pub const fn words(self) -> &'static str {
+        match self {
+            VersionGap::Major => "major behind",
+            VersionGap::Minor => "minor behind",
+            VersionGap::Patch => "patch behind",
+            VersionGap::UpToDate => "up to date",
+            VersionGap::Newer => "locked is newer",
+            VersionGap::PreRelease => "only a pre-release",
+            VersionGap::NotComparable => "not comparable",
+        }
+    }
+}
+
+/// The operator's data of newest versions, as far as it was used.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewestScan {
+    /// The first day on which a registry was asked for what is used here, as `2026-11-20`; empty where nothing is.
+    #[serde(default)]
+    pub since: String,
+    /// The last of these days.
+    #[serde(default)]
+    pub until: String,
+    /// Packages that manifests ask for and the data does not hold.
+    #[serde(default)]
+    pub missing: u64,
+    /// Lines and files of the data that were not understood, or left out by a limit.
+    #[serde(default)]
+    pub unread: u64,
+    /// The first of these, as `file:line`.
+    #[serde(default)]
+    pub unread_named: Vec<String>,
+    /// Why nothing was looked at although there should be data, as a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
 }
 
 /// What the operator's advisories say of what is locked.

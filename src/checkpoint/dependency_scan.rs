@@ -1,7 +1,9 @@
-//! What a tree depends on, as tables that stand whatever a model says: what has a known advisory, and what is asked for beside what is locked.
+//! What a tree depends on, as tables that stand whatever a model says: what has a known advisory, and what is asked for beside what is locked and, where that
+//! is known, the newest version (`newest.rs`).
 //!
 //! All names, versions and words of advisories are foreign. Tests: below, with a real Markdown parser.
 
+use super::newest::{newest_cell, newest_sentence, shown_day};
 use super::rule_scan::linked;
 use crate::text::{code, count, grouped, plain_cell, prose, prose_cell};
 use domain::{AdvisoryMatch, AdvisoryScan, Commit, Dependency, DependencyScan};
@@ -34,12 +36,17 @@ pub fn render_dependency_scan(
     } else {
         let what = if direct == 1 { "direct dependency" } else { "direct dependencies" };
         let _ = writeln!(out, "\n**{direct} {what}** at `{}`:\n", commit.short());
-        out.push_str("| package | asked for | locked | where |\n|---|---|---|---|\n");
-        let rows = rows(&mut out, LONGEST, scan.direct.iter().map(|it| dependency(it, link)));
+        let known = scan.newest.as_ref().is_some_and(|newest| newest.trouble.is_none());
+        out.push_str(match known {
+            true => "| package | asked for | locked | newest | where |\n|---|---|---|---|---|\n",
+            false => "| package | asked for | locked | where |\n|---|---|---|---|\n",
+        });
+        let rows = rows(&mut out, LONGEST, scan.direct.iter().map(|it| dependency(it, known, link)));
         let rest = direct - rows;
         if rest > 0 {
             let _ = writeln!(out, "\n…and {rest} more.");
         }
+        out.push_str(&newest_sentence(scan));
         out.push_str(&oldest(&scan.direct));
     }
     out.push_str(&files(scan));
@@ -116,7 +123,8 @@ fn advisory(it: &AdvisoryMatch) -> String {
     format!("| {id} | {name}{direct} | {version} | {fixed} | {summary} |\n")
 }
 
-fn dependency(it: &Dependency, link: &dyn Fn(&str, u64) -> Option<Url>) -> String {
+/// A row; with the newest version where the data is known.
+fn dependency(it: &Dependency, known: bool, link: &dyn Fn(&str, u64) -> Option<Url>) -> String {
     let asked = if it.asked.is_empty() { "any".to_owned() } else { plain_cell(&it.asked) };
     let with_day = |version: &String| match it.released.get(version) {
         Some(day) => format!("{} ({})", plain_cell(version), shown_day(day)),
@@ -128,7 +136,8 @@ fn dependency(it: &Dependency, link: &dyn Fn(&str, u64) -> Option<Url>) -> Strin
         line => format!("{}:{line}", it.manifest),
     };
     let place = linked(plain_cell(&place), link(&it.manifest, it.line.max(1)));
-    format!("| {} | {asked} | {locked} | {place} |\n", plain_cell(&it.name))
+    let newest = if known { format!(" {} |", newest_cell(it.newest.as_ref())) } else { String::new() };
+    format!("| {} | {asked} | {locked} |{newest} {place} |\n", plain_cell(&it.name))
 }
 
 /// The direct dependencies whose locked version was made first, as far as lock files tell.
@@ -147,11 +156,6 @@ fn oldest(direct: &[Dependency]) -> String {
     all.truncate(OLDEST);
     let listed = listed(&all, OLDEST, one);
     format!("\n**Oldest**, of {} whose day a lock file names: {listed}.\n", count(known as u64, "version"))
-}
-
-/// A day as it was read; anything else that a log may hold as code.
-fn shown_day(day: &str) -> String {
-    if day.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') { day.to_owned() } else { plain_cell(day) }
 }
 
 fn versions(all: &[String]) -> String {
@@ -190,6 +194,7 @@ fn files(scan: &DependencyScan) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domain::NewestScan;
     use pulldown_cmark::{Event, Options, Parser, Tag};
 
     fn commit() -> Commit {
@@ -212,6 +217,7 @@ mod tests {
             locked: locked.iter().map(|it| (*it).to_owned()).collect(),
             manifest: "Cargo.toml".into(),
             line: 3,
+            newest: None,
         }
     }
 
@@ -235,6 +241,7 @@ mod tests {
             more: 0,
             locked: 40,
             advisories: None,
+            newest: None,
         }
     }
 
@@ -260,6 +267,25 @@ mod tests {
         let broken = DependencyScan { advisories: Some(AdvisoryScan { trouble, ..AdvisoryScan::default() }), ..scan() };
         let texts = [plain, known, none, broken].map(|scan| render_dependency_scan(&scan, &commit(), &link));
         insta::assert_snapshot!("dependency_scan", texts.join("\n----\n"));
+    }
+
+    #[test]
+    fn the_newest_version_has_a_column_where_there_is_data() {
+        let mut scan = scan();
+        let (since, until) = ("2026-11-20".into(), "2026-11-20".into());
+        scan.newest = Some(NewestScan { since, until, ..NewestScan::default() });
+        let gap = Some(domain::VersionGap::Patch);
+        scan.direct[0].newest =
+            Some(domain::NewestVersion { version: "1.0.228".into(), published: Some("2025-09-27".into()), gap });
+        let text = render_dependency_scan(&scan, &commit(), &|_, _| None);
+        for row in [
+            "| package | asked for | locked | newest | where |",
+            "| `serde` | `1` | `1.0.0` | `1.0.228` (2025-09-27), patch behind | `Cargo.toml:3` |",
+            "| `any` | any | — | — | `Cargo.toml:3` |",
+            "**1 behind** the newest version (data of 2026-11-20): 0 major, 0 minor, 1 patch.",
+        ] {
+            assert!(text.lines().any(|line| line == row), "{row}\n{text}");
+        }
     }
 
     #[test]
@@ -291,7 +317,12 @@ mod tests {
             "![x](http://evil.example)",
         ] {
             let mut scan = scan();
-            scan.direct = vec![Dependency { manifest: bad.into(), ..asked(bad, bad, &[bad]) }];
+            let gap = Some(domain::VersionGap::Major);
+            let newest = Some(domain::NewestVersion { version: bad.into(), published: Some(bad.into()), gap });
+            scan.direct = vec![Dependency { manifest: bad.into(), newest, ..asked(bad, bad, &[bad]) }];
+            let (since, until) = (bad.into(), "2026-11-20".into());
+            let unread_named = vec![bad.into()];
+            scan.newest = Some(NewestScan { since, until, unread: 1, unread_named, ..NewestScan::default() });
             scan.unread = vec![(bad.into(), bad.into())];
             scan.read = vec![bad.into()];
             let found = AdvisoryMatch {

@@ -1,7 +1,7 @@
 //! The content of reviews, and how the bot finds its own posts.
 //!
 //! Owns the reviews' wording and layout (`render`), their data (`view`), and collecting it from a task's log (`gather`, `happened`; for a
-//! following attempt `tried`) and the router's (`reached`), how actions ended and which of them are evidence (`evidence`), the inline notes (`notes`, and `hunks` for their lines), what became of people's remarks (`remarks`), the changed files in the order in which to read them (`trees`, `order`, `changed`), why a tree was refused (`refused`), the review of a person's pull request (`finding`, `pull_review`), what static rules found (`rule_scan`), what is depended on (`dependency_scan`), the sources that an answer names (`sources`), the state labels and status texts (`label`), the files taken beside finished work (`artifacts`), and
+//! following attempt `tried`) and the router's (`reached`), how actions ended and which of them are evidence (`evidence`), the inline notes (`notes`, and `hunks` for their lines), what became of people's remarks (`remarks`), the changed files in the order in which to read them (`trees`, `order`, `changed`), why a tree was refused (`refused`), the review of a person's pull request (`finding`, `pull_review`), what static rules found (`rule_scan`), what is depended on (`dependency_scan`, `newest`), the sources that an answer names (`sources`), the state labels and status texts (`label`), the files taken beside finished work (`artifacts`), and
 //! the keyed mark (`mark`). Must not query the forge or the store. Tests: `src/checkpoint/tests.rs`.
 
 mod against;
@@ -25,6 +25,7 @@ mod hunks;
 mod items;
 pub mod label;
 pub mod mark;
+mod newest;
 mod notes;
 mod order;
 pub mod overlap;

@@ -7,6 +7,7 @@ mod broker_child;
 mod config;
 mod cost;
 mod dashboard;
+mod deps;
 mod doctor;
 mod entries;
 pub mod eval;
@@ -91,6 +92,9 @@ enum Command {
     Store(store::StoreCommand),
     /// What model calls cost: by day, repository, model or task.
     Cost(cost::CostCommand),
+    /// Keep the newest versions of what repositories depend on, for `/deps`.
+    #[command(subcommand)]
+    Deps(deps::DepsCommand),
     /// Look at tasks in a browser, as they work: a code for the page of the running bot.
     Dashboard,
     /// Look at tasks; stop one or let it go on.
@@ -133,6 +137,7 @@ impl Cli {
             Command::Eval(args) => args.run(&config).await,
             Command::Store(store) => store.run(&config).await,
             Command::Cost(args) => args.run(&config).await,
+            Command::Deps(deps) => deps.run(&config).await,
             Command::Dashboard => dashboard::run(&config).await,
             Command::Task(task) => task.run(&config).await,
         }

@@ -1,10 +1,11 @@
 //! Validation across values that types cannot express; each message says what to do.
 
 use super::problem::Problem;
-use super::process::{Budget, Model, Models, Process, Repository, Role, Sandbox};
+use super::process::{Advisories, Budget, Model, Models, Process, Repository, Role, Sandbox};
 use domain::ACTIONS_PER_CHECKPOINT;
 use protocol::router::{Rule, SUBNET_CONNECTIONS, SYNTHETIC};
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
 /// More people hardly ever have the time.
 const MOST_APPROVALS: u8 = 5;
@@ -39,11 +40,7 @@ pub(super) fn problems(config: &Process) -> Vec<Problem> {
             found.when(true, &format!("upstream.hosts.{at}.{key}"), what);
         }
     }
-    found.when(
-        config.advisories.dir.as_ref().is_some_and(|dir| !dir.is_dir()),
-        "advisories.dir",
-        "there is no such folder; unpack the advisories there first, or write \"\" for none",
-    );
+    found.advisories(&config.advisories);
     found.limits(config);
     found.network(config);
     found.egress(config);
@@ -165,6 +162,20 @@ impl ProblemList {
         self.when(odd, &key("price_input"), "prices are dollars for a million tokens, 0 or more");
         let small = model.context_tokens < model.max_output_tokens.saturating_mul(2) || model.max_output_tokens == 0;
         self.when(small, &key("context_tokens"), "must be at least twice max_output_tokens, and that above 0");
+    }
+
+    fn advisories(&mut self, advisories: &Advisories) {
+        let gone = |dir: Option<&PathBuf>| dir.is_some_and(|dir| !dir.is_dir());
+        self.when(
+            gone(advisories.dir.as_ref()),
+            "advisories.dir",
+            "there is no such folder; unpack the advisories there first, or write \"\" for none",
+        );
+        self.when(
+            gone(advisories.newest_dir.as_ref()),
+            "advisories.newest_dir",
+            "there is no such folder; make it, then `caisson deps newest` fills it, or write \"\" for none",
+        );
     }
 
     fn limits(&mut self, config: &Process) {

@@ -11,6 +11,9 @@ pub struct Advisories {
     /// A folder of files in the OSV format, which whoever runs the bot keeps up to date; none = no advisories are looked at.
     #[serde(deserialize_with = "path")]
     pub dir: Option<PathBuf>,
+    /// A folder of newest versions, which `caisson deps newest` fills; none = nobody knows whether a version is behind.
+    #[serde(deserialize_with = "path")]
+    pub newest_dir: Option<PathBuf>,
 }
 
 /// `[tests]`: runs that somebody asks for with `/test-pr` or `/test-pr-bug`.

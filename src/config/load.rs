@@ -168,7 +168,7 @@ impl Process {
     }
 
     /// As [`Process::load`], from given text and environment, with no preset read. Pure except for the working directory, the file that
-    /// `prices.file` names, and whether the folder `advisories.dir` is there.
+    /// `prices.file` names, and whether the folders of `[advisories]` are there.
     pub fn from_layers(
         file: &Path,
         text: &str,

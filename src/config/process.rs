@@ -465,7 +465,8 @@ impl Process {
             file.iter_mut().for_each(fix);
         }
         self.upstream.hosts.iter_mut().filter_map(|host| host.token_file.as_mut()).for_each(fix);
-        self.advisories.dir.iter_mut().chain(self.models.paths()).for_each(fix);
+        let data = self.advisories.dir.iter_mut().chain(&mut self.advisories.newest_dir);
+        data.chain(self.models.paths()).for_each(fix);
         self.repositories.iter_mut().flat_map(|r| &mut r.secret_files).for_each(fix);
     }
 }

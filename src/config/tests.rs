@@ -34,6 +34,16 @@ fn a_folder_of_advisories_has_to_be_there() {
 }
 
 #[test]
+fn a_folder_of_newest_versions_has_to_be_there() {
+    assert_eq!(load("").unwrap().advisories.newest_dir, None);
+    let dir = tempfile::tempdir().unwrap();
+    let named = |path: &Path| format!("[advisories]\nnewest_dir = \"{}\"\n", path.display());
+    assert_eq!(load(&named(dir.path())).unwrap().advisories.newest_dir.as_deref(), Some(dir.path()));
+    let gone = refused(&named(&dir.path().join("gone")));
+    assert!(gone.contains("advisories.newest_dir") && gone.contains("caisson deps newest"), "{gone}");
+}
+
+#[test]
 fn a_fetch_has_a_limit() {
     assert_eq!(load("").unwrap().git.max_pack_mib, 8192);
     assert_eq!(load("[git]\nmax_pack_mib = 20\n").unwrap().git.max_pack_mib, 20);

@@ -14,7 +14,7 @@ use crate::engine;
 use crate::git::Branch;
 use crate::message;
 use crate::sandbox::{Merge, PrepareSpec, Prepared, Replacement, SandboxError, Sandboxes, Segment};
-use crate::scan::Advisories;
+use crate::scan::{Advisories, NewestVersions};
 use crate::store::{EffectRow, Store};
 use crate::trouble::Trouble;
 use domain::{Commit, Input, State, Suspension, Task};
@@ -32,6 +32,7 @@ pub(super) struct Lifecycle {
     pub models: Arc<ConfiguredModels>,
     /// What the operator knows of packages.
     pub advisories: Arc<Advisories>,
+    pub newest: NewestVersions,
     /// Looks for others that would receive a push.
     pub listeners: Arc<Listeners>,
     /// Inspects each sandbox before anything of an agent runs in it.

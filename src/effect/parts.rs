@@ -24,7 +24,7 @@ use crate::forge::{Account, Forge, RepositoryAddresses};
 use crate::git::{Auth, Repos};
 use crate::llm::Models;
 use crate::sandbox::Sandboxes;
-use crate::scan::Advisories;
+use crate::scan::{Advisories, NewestVersions};
 use crate::store::Store;
 use crate::thread::Threads;
 use std::sync::Arc;
@@ -139,6 +139,7 @@ impl Dependencies<'_> {
             pictures: pictures.clone(),
             models: models.clone(),
             advisories: Arc::new(Advisories::new(config.advisories.dir.clone())),
+            newest: NewestVersions::new(config.advisories.newest_dir.clone()),
             listeners: listeners.clone(),
             inspector: self.inspector.clone(),
         });

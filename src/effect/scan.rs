@@ -27,6 +27,7 @@ impl Lifecycle {
                 let (key, base) = (&policy.repository.key, &policy.base);
                 let (mut found, packages) = look_for_dependencies(&self.repositories.repos, key, base).await?;
                 found.advisories = self.advisories.look(packages).await;
+                self.newest.fill(&mut found).await;
                 let hosts = self.egress.hosts(task, policy).await?;
                 Scan { dependencies: Some(found), hosts: Some(hosts), rules: None }
             }

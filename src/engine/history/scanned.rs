@@ -2,7 +2,7 @@
 //!
 //! Owns how much of it is told. Tests: `src/engine/history/scanned_tests.rs`.
 
-use domain::{AdvisoryScan, DependencyScan, RuleScan, Scan};
+use domain::{AdvisoryScan, DependencyScan, NewestScan, NewestVersion, RuleScan, Scan};
 use minijinja::context;
 use std::fmt::Write as _;
 
@@ -63,6 +63,9 @@ fn dependencies(scan: &DependencyScan) -> String {
         None => "No advisories were looked at.\n".to_owned(),
         Some(advisories) => of_advisories(advisories),
     };
+    if let Some(newest) = &scan.newest {
+        out.push_str(&of_newest(newest));
+    }
     for it in &scan.direct {
         let with_day = |version: &String| match it.released.get(version) {
             Some(day) => format!("{version} (of {day})"),
@@ -72,7 +75,9 @@ fn dependencies(scan: &DependencyScan) -> String {
         let locked =
             if versions.is_empty() { "not locked".to_owned() } else { format!("locked {}", versions.join(", ")) };
         let asked = if it.asked.is_empty() { "any version" } else { &it.asked };
-        let words = format!("{} {}: asked for {asked}, {locked} ({}:{})", it.ecosystem, it.name, it.manifest, it.line);
+        let newest = it.newest.as_ref().map(newest).unwrap_or_default();
+        let (ecosystem, name, manifest, line) = (&it.ecosystem, &it.name, &it.manifest, it.line);
+        let words = format!("{ecosystem} {name}: asked for {asked}, {locked}{newest} ({manifest}:{line})");
         let _ = writeln!(out, "{}", one_line(&words));
     }
     if scan.more > 0 {
@@ -82,6 +87,22 @@ fn dependencies(scan: &DependencyScan) -> String {
         let _ = writeln!(out, "not read: {} ({why})", one_line(path));
     }
     out
+}
+
+/// The newest version of a package, and where what is locked is beside it.
+fn newest(it: &NewestVersion) -> String {
+    let day = it.published.as_ref().map(|day| format!(" (of {day})")).unwrap_or_default();
+    let gap = it.gap.map(|gap| format!(", {}", gap.words())).unwrap_or_default();
+    format!(", newest {}{day}{gap}", it.version)
+}
+
+fn of_newest(scan: &NewestScan) -> String {
+    let days = match (scan.since.as_str(), &scan.trouble) {
+        (_, Some(why)) => format!("none were looked at: {why}"),
+        ("", None) => "the data holds none of these packages".to_owned(),
+        (since, None) => format!("data of {since} to {}, without {} packages", scan.until, scan.missing),
+    };
+    format!("Newest versions: {}\n", one_line(&days))
 }
 
 fn of_advisories(scan: &AdvisoryScan) -> String {

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 /// A version as its parts, without those that say nothing where a part ends.
 #[derive(Debug, Clone)]
-pub(super) struct Maven(Vec<Part>);
+pub(in crate::scan) struct Maven(Vec<Part>);
 
 /// A part, in its order: a word stands before a number behind a hyphen, and that one before a number behind a dot.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,6 +85,20 @@ impl Maven {
         }
         trim(&mut parts);
         Some(Self(parts))
+    }
+
+    /// Whether it comes before a release.
+    pub(super) fn is_prerelease(&self) -> bool {
+        self.0.iter().any(|part| matches!(part, Part::Word(rank, _) if *rank < RELEASE))
+    }
+
+    /// The numbers at its beginning.
+    pub(super) fn numbers(&self) -> Vec<u64> {
+        let number = |part: &Part| match part {
+            Part::Dot(number) => Some(*number),
+            Part::Word(..) | Part::Hyphen(_) => None,
+        };
+        self.0.iter().map_while(number).collect()
     }
 
     pub(super) fn order(&self, other: &Self) -> Ordering {

@@ -7,6 +7,8 @@ mod maven;
 mod osv;
 mod versions;
 
+pub(super) use versions::Comparable;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,7 +29,7 @@ const MOST_FOLDERS: usize = 1_000;
 const TIME: Duration = Duration::from_secs(300);
 /// Versions of one package that are looked up, and how long all of them may take. How many packages there are, the reader of lock files limits.
 const VERSIONS: usize = 50;
-const LOOKING: Duration = Duration::from_secs(60);
+pub(super) const LOOKING: Duration = Duration::from_secs(60);
 /// Matches that are kept, packages that are named as not compared, versions without an advisory, and characters of what it says.
 const KEPT: usize = 100;
 const NOT_COMPARED: usize = 40;
@@ -255,13 +257,13 @@ impl Index {
 }
 
 /// The ecosystem, which may have a suffix behind a colon.
-fn known(ecosystem: &str) -> Option<&'static str> {
+pub(super) fn known(ecosystem: &str) -> Option<&'static str> {
     let name = ecosystem.split(':').next().unwrap_or_default();
     ECOSYSTEMS.into_iter().find(|known| *known == name)
 }
 
 /// As the names of lock files are compared.
-fn plain(ecosystem: &str, name: &str) -> String {
+pub(super) fn plain(ecosystem: &str, name: &str) -> String {
     match ecosystem {
         "PyPI" => super::dependencies::plain_python(name),
         "Packagist" => name.to_lowercase(),

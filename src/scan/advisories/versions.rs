@@ -8,7 +8,7 @@ use super::maven::Maven;
 
 /// A version that can be compared with others of its ecosystem.
 #[derive(Debug, Clone)]
-pub(super) enum Comparable {
+pub(in crate::scan) enum Comparable {
     Semantic(semver::Version),
     Python(Python),
     Maven(Maven),
@@ -16,7 +16,7 @@ pub(super) enum Comparable {
 
 impl Comparable {
     /// Reads a version; none where it does not follow the rules.
-    pub(super) fn read(ecosystem: &str, text: &str) -> Option<Self> {
+    pub(in crate::scan) fn read(ecosystem: &str, text: &str) -> Option<Self> {
         let text = text.trim();
         match ecosystem {
             // Composer has the same stages in the same order. What it calls a patch is none of Python's words, and compares with nothing.
@@ -27,7 +27,7 @@ impl Comparable {
     }
 
     /// The order of two versions; what stands behind a `+` decides nothing.
-    pub(super) fn order(&self, other: &Self) -> Option<Ordering> {
+    pub(in crate::scan) fn order(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
             (Comparable::Semantic(one), Comparable::Semantic(other)) => Some(one.cmp_precedence(other)),
             (Comparable::Python(one), Comparable::Python(other)) => Some(one.cmp(other)),
@@ -35,11 +35,29 @@ impl Comparable {
             (Comparable::Semantic(_) | Comparable::Python(_) | Comparable::Maven(_), _) => None,
         }
     }
+
+    /// Whether it comes before a release; a version that Go made of a commit does, too.
+    pub(in crate::scan) fn is_prerelease(&self) -> bool {
+        match self {
+            Comparable::Semantic(version) => !version.pre.is_empty(),
+            Comparable::Python(version) => version.before.0 < 4 || version.development < u64::MAX,
+            Comparable::Maven(version) => version.is_prerelease(),
+        }
+    }
+
+    /// Its numbers, behind the epoch that only Python has; one that is missing at the end counts as 0.
+    pub(in crate::scan) fn numbers(&self) -> Vec<u64> {
+        match self {
+            Comparable::Semantic(version) => vec![0, version.major, version.minor, version.patch],
+            Comparable::Python(version) => [vec![version.epoch], version.release.clone()].concat(),
+            Comparable::Maven(version) => [vec![0], version.numbers()].concat(),
+        }
+    }
 }
 
 /// A public version of PEP 440, as a key: epoch, release without zeros at its end, and what of a release it is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Python {
+pub(in crate::scan) struct Python {
     epoch: u64,
     release: Vec<u64>,
     /// Before a release: of a development alone, then alpha, beta, candidate; then the release itself.

@@ -318,12 +318,12 @@ fn dependency(format: &Format, path: &str, asked: &Requirement, lock: Option<&Lo
     locked.sort_unstable();
     locked.dedup();
     let (ecosystem, manifest) = (format.ecosystem.to_owned(), path.to_owned());
-    let released = BTreeMap::new();
-    Dependency { ecosystem, name, asked: short(&asked.version), locked, released, manifest, line: 0 }
+    let (released, newest) = (BTreeMap::new(), None);
+    Dependency { ecosystem, name, asked: short(&asked.version), locked, released, manifest, line: 0, newest }
 }
 
 /// The day with which this begins, as `2026-11-20`; none where it is none.
-fn day(text: &str) -> Option<String> {
+pub fn day(text: &str) -> Option<String> {
     let day: jiff::civil::Date = text.get(..10)?.parse().ok()?;
     (1990..=2100).contains(&day.year()).then(|| day.to_string())
 }

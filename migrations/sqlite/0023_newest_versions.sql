@@ -1,0 +1,2 @@
+-- No table changes. What is kept of a task's dependencies has got the newest versions and where locked ones are beside them, which an older
+-- version would drop; the number of this one keeps its hosts from the store.

@@ -1,0 +1,72 @@
+//! Where a version that is used is beside the newest one, and which of several versions is the newest, in the order by which advisories are judged.
+//!
+//! Owns that a pre-release is never newer than a release, and that nothing is guessed where versions do not compare. Tests: `tests.rs`.
+
+use std::cmp::Ordering;
+
+use domain::VersionGap;
+
+use crate::scan::advisories::Comparable;
+
+/// The newest release among these versions; none where all of them are pre-releases or cannot be compared.
+pub fn newest_release<'a>(ecosystem: &str, versions: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let read = |text: &'a str| Some((text, Comparable::read(ecosystem, text).filter(|it| !it.is_prerelease())?));
+    let all = versions.into_iter().filter_map(read);
+    let newer = |best: (&'a str, Comparable), next: (&'a str, Comparable)| match next.1.order(&best.1) {
+        Some(Ordering::Greater) => next,
+        Some(Ordering::Less | Ordering::Equal) | None => best,
+    };
+    all.reduce(newer).map(|(text, _)| text)
+}
+
+/// Where what is used is beside the newest version; none where nothing is used. Of several versions the newest counts, because no lock file says which of
+/// them a manifest means.
+pub(super) fn gap(ecosystem: &str, newest: &str, used: &[&str]) -> Option<VersionGap> {
+    if used.is_empty() {
+        return None;
+    }
+    let read = |text: &&str| Comparable::read(ecosystem, text);
+    let newer = |one: Comparable, other: Comparable| match other.order(&one) {
+        Some(Ordering::Greater) => other,
+        Some(Ordering::Less | Ordering::Equal) | None => one,
+    };
+    let pair = used.iter().filter_map(read).reduce(newer).zip(read(&newest));
+    Some(pair.map_or(VersionGap::NotComparable, |(used, newest)| between(&used, &newest)))
+}
+
+fn between(used: &Comparable, newest: &Comparable) -> VersionGap {
+    match used.order(newest) {
+        None => VersionGap::NotComparable,
+        Some(Ordering::Equal) => VersionGap::UpToDate,
+        Some(Ordering::Greater) => VersionGap::Newer,
+        Some(Ordering::Less) if newest.is_prerelease() && !used.is_prerelease() => VersionGap::PreRelease,
+        Some(Ordering::Less) => behind(used, newest),
+    }
+}
+
+/// By what an older version is behind: its first number that differs.
+fn behind(used: &Comparable, newest: &Comparable) -> VersionGap {
+    let (one, other) = (used.numbers(), newest.numbers());
+    let number = |of: &[u64], at: usize| of.get(at).copied().unwrap_or(0);
+    let differs = (0..one.len().max(other.len())).find(|at| number(&one, *at) != number(&other, *at));
+    // The words behind the numbers of a version of Maven may name a variant for another platform.
+    let variant = matches!(newest, Comparable::Maven(_)) && !used.is_prerelease();
+    match differs {
+        Some(0 | 1) => VersionGap::Major,
+        Some(2) => VersionGap::Minor,
+        Some(_) => VersionGap::Patch,
+        None if variant => VersionGap::NotComparable,
+        None => VersionGap::Patch,
+    }
+}
+
+/// The version that a manifest settles by naming that one alone, as far as its ecosystem has such a form.
+pub(super) fn pinned<'a>(ecosystem: &str, asked: &'a str) -> Option<&'a str> {
+    let one = match ecosystem {
+        "crates.io" => asked.strip_prefix('=')?,
+        "npm" | "Packagist" => asked.strip_prefix('=').unwrap_or(asked),
+        _ => return None,
+    };
+    let one = one.trim();
+    Comparable::read(ecosystem, one).map(|_| one)
+}
