@@ -57,9 +57,11 @@ impl DepsCommand {
 /// Reads the manifests of each repository's default branch as the bot fetched it last, as `/deps` does, and asks registries for the packages that
 /// they ask for by name, without a credential. What is found goes into the folder that `[advisories] newest_dir` names, one file for each repository.
 #[derive(Debug, Args)]
-#[command(after_help = "Registries: crates.io, PyPI, npm, Go, Packagist, Maven. A registry of your own has to answer as the public one does.\n\
+#[command(
+    after_help = "Registries: crates.io, PyPI, npm, Go, Packagist, Maven. A registry of your own has to answer as the public one does.\n\
     Examples:\n  caisson deps newest\n  caisson deps newest shop\n  \
-    caisson deps newest shop --registry npm=https://npm.example.org --registry PyPI=https://pypi.example.org")]
+    caisson deps newest shop --registry npm=https://npm.example.org --registry PyPI=https://pypi.example.org"
+)]
 pub struct Newest {
     /// Which repositories (`caisson repo list`); all of them if none is named.
     #[arg(value_name = "NAME")]
