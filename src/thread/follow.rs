@@ -82,7 +82,7 @@ impl Threads {
         entry: &Repository,
         (id, task): (TaskId, &Task),
         thread: &Thread,
-        FoundDecision { decision, left, remarks, long, denied }: FoundDecision,
+        FoundDecision { decision, text_edited, left, remarks, long, denied }: FoundDecision,
         feed: &dyn Feed,
     ) -> Result<(), Trouble> {
         let key = decision_key(&decision.source);
@@ -113,8 +113,10 @@ impl Threads {
             }
         }
         // Before the decision itself, because its key marks the whole text as taken up.
-        self.feed_hosts(entry, id, &key, (text, &decision, Some(task), long.is_some()), feed).await?;
-        self.feed_denials(entry, (id, task), &key, (denied, &decision), feed).await?;
+        // Hosts are judged by the text that names them, whatever became of a list of steps.
+        let of_text = Decision { edited: text_edited, ..decision.clone() };
+        self.feed_hosts(entry, id, &key, (text, &of_text, Some(task), long.is_some()), feed).await?;
+        self.feed_denials(entry, (id, task), &key, (denied, &of_text), feed).await?;
         let unheard = feed_remarks(id, (&key, number), (&decision, remarks), feed).await?;
         // The text's own key is left for the new attempt, which begins once this task has ended.
         let ends = matches!(decision.verb, Verb::Retry { .. }) && may_now(&decision);
