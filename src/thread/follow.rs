@@ -286,6 +286,7 @@ fn recent(at: i64) -> bool {
 mod tests {
     use super::{Thread, now, voided};
     use crate::forge::{Account, Review, ReviewState};
+    use crate::thread::fixtures;
     use domain::{Checkpoint, Task, TaskId};
 
     /// A task whose checkpoints with these numbers were posted at this time.
@@ -312,13 +313,8 @@ mod tests {
             id: *number,
             number: *number,
             author: Account { id: 4, login: "caisson".into() },
-            state: ReviewState::Comment,
-            body: String::new(),
-            commit: String::new(),
-            submitted_at: 0,
             updated_at,
-            comments: 0,
-            html_url: String::new(),
+            ..fixtures::review(ReviewState::Comment, "")
         };
         Thread {
             comments: Vec::new(),
