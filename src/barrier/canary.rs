@@ -46,7 +46,8 @@ pub fn random() -> std::io::Result<String> {
 /// Listens with TCP and UDP on one port of every address, as long as this lives.
 pub struct Listener {
     pub port: u16,
-    token: Arc<str>,
+    /// What it hears begins with this.
+    pub token: Arc<str>,
     heard: CanaryLog,
     works: Vec<JoinHandle<()>>,
 }

@@ -113,17 +113,22 @@ impl Inside {
         Ok(self.run(Op::Quiesce).await?.status)
     }
 
-    /// Listens until `until` resolves, and gives the peers heard; `None` when it could not hear itself.
+    /// Listens until `until` resolves, and gives the peers that sent the token; `None` when it could not hear itself, before or after that.
     pub(super) async fn listening<T>(
         &self,
-        port: u16,
+        (port, token): (u16, &str),
         until: impl AsyncFnOnce() -> Result<T, Untested>,
     ) -> Result<(T, Option<Vec<String>>), Untested> {
         let id = self.id();
         let limits = Limits { wall_ms: WALL_MS, output_bytes: 0 };
-        let run = self.link.run(id, Self::op(&["listen", &port.to_string()], false), limits);
+        let run = self.link.run(id, Self::op(&["listen", &port.to_string(), token], false), limits);
         let work = async {
-            let done = async { Ok::<_, Untested>((self.hears_itself(port).await?, until().await?)) }.await;
+            let done = async {
+                let stands = self.hears_itself(port, token).await?;
+                let done = until().await?;
+                Ok::<_, Untested>((stands && self.hears_itself(port, token).await?, done))
+            };
+            let done = done.await;
             // In any case, because only this ends the listener.
             self.link.cancel(id).await;
             done
@@ -131,14 +136,17 @@ impl Inside {
         let (outcome, work) = tokio::join!(run, work);
         let ((stands, done), outcome) = (work?, outcome?);
         self.link.ack(id).await?;
-        let heard = outcome.text.lines().filter_map(|line| line.strip_prefix("heard ")).map(str::to_owned).collect();
-        Ok((done, stands.then_some(heard)))
+        let heard = outcome.text.lines().filter_map(|line| line.strip_prefix("heard "));
+        let heard: Vec<String> = heard.map(str::to_owned).collect();
+        let by_itself = heard.iter().any(|from| from == "127.0.0.1");
+        Ok((done, (stands && by_itself).then_some(heard)))
     }
 
     /// Waits until the listener is reachable from the sandbox itself.
-    async fn hears_itself(&self, port: u16) -> Result<bool, Untested> {
+    async fn hears_itself(&self, port: u16, token: &str) -> Result<bool, Untested> {
         let own = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let control = Plan { reach: vec![Reach { check: 0, udp: false, to: own }], ..Plan::default() };
+        let reach = vec![Reach { check: 0, udp: false, to: own }];
+        let control = Plan { token: token.to_owned(), reach, ..Plan::default() };
         for _ in 0..50 {
             if self.carry_out(&control).await?.iter().all(|finding| finding.seen == OPEN) {
                 return Ok(true);

@@ -19,17 +19,15 @@ use crate::sandbox::broker::{Broker, Stream};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) struct Listeners {
+    /// Has the token, which is random, and sent by the probe alone: what arrives without it is a stranger's.
     own: Listener,
     machine: Option<Machine>,
-    /// Random, and sent by the probe alone: what arrives without it is a stranger's.
-    token: String,
 }
 
 /// The listener on the machine's side, which may hear only its own control.
 struct Machine {
     network: Network,
     port: u16,
-    token: String,
     stream: BufReader<Box<dyn Stream>>,
 }
 
@@ -41,7 +39,7 @@ impl Listeners {
             Some(image) => Some(Machine::open(broker, image, &token).await?),
             None => None,
         };
-        Ok(Listeners { own: Listener::start(&token).await?, machine, token })
+        Ok(Listeners { own: Listener::start(&token).await?, machine })
     }
 
     /// Each address with the port of a listener there, without duplicates; and what the listeners count.
@@ -50,7 +48,7 @@ impl Listeners {
         let mut endpoints: Vec<_> = addresses().into_iter().map(|ip| (ip, self.own.port)).chain(machine).collect();
         endpoints.sort();
         endpoints.dedup();
-        Watched { endpoints, token: self.token.clone() }
+        Watched { endpoints, token: self.own.token.to_string() }
     }
 
     /// The machine's own addresses, from its network namespace.
@@ -62,7 +60,7 @@ impl Listeners {
     pub async fn heard_since(&mut self, check: u8) -> Result<Vec<Finding>, Untested> {
         let mut found = vec![Finding::new(check, plan::HEARD, self.own.heard_since().await)];
         if let Some(machine) = &mut self.machine {
-            found.push(Finding::new(check, plan::MACHINE_HEARD, machine.heard_since().await?));
+            found.push(Finding::new(check, plan::MACHINE_HEARD, machine.heard_since(&self.own.token).await?));
         }
         Ok(found)
     }
@@ -75,16 +73,16 @@ impl Machine {
         let network: Network =
             serde_json::from_str(&first).map_err(|_| Untested(format!("the machine's listener said {first:?}")))?;
         let port = network.port.ok_or_else(|| Untested("the machine's listener has no port".to_owned()))?;
-        let mut machine = Machine { network, port, token: token.to_owned(), stream };
+        let mut machine = Machine { network, port, stream };
         // Until it was given the token it reports whatever arrives.
-        machine.heard_since().await?;
+        machine.heard_since(token).await?;
         Ok(machine)
     }
 
     /// Everything heard before its own control, which this triggers. The listener of an older image does not know the token and reports
     /// strangers too.
-    async fn heard_since(&mut self) -> Result<String, Untested> {
-        self.stream.write_all(format!("{}\n", self.token).as_bytes()).await?;
+    async fn heard_since(&mut self, token: &str) -> Result<String, Untested> {
+        self.stream.write_all(format!("{token}\n").as_bytes()).await?;
         self.stream.flush().await?;
         let mut strangers = Vec::new();
         loop {

@@ -254,7 +254,8 @@ async fn networked(
     router.egress.open(own, &names.rules()).await?;
     say("trying every address");
     let neighbour = second.address.map(|address| (address, plan::NEIGHBOUR));
-    let all = plan::all(setup, names, &listeners.watched(), neighbour);
+    let watched = listeners.watched();
+    let all = plan::all(setup, names, &watched, neighbour);
     let tried = async || {
         let mut seen = first.carry_out(&all).await?;
         seen.extend(listeners.heard_since(11).await?);
@@ -262,7 +263,7 @@ async fn networked(
         seen.extend(outside(setup, listeners, neighbour).await?);
         Ok(seen)
     };
-    let (mut seen, heard) = second.listening(plan::NEIGHBOUR, tried).await?;
+    let (mut seen, heard) = second.listening((plan::NEIGHBOUR, &watched.token), tried).await?;
     found.push(Finding::new(12, "the second sandbox heard", whom(heard)));
     found.push(Finding::new(13, plan::UPSTREAM, names.upstream(router.upstream.as_ref())));
     if router.upstream.is_none() {

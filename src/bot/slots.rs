@@ -162,4 +162,21 @@ mod tests {
         assert!(slots.expire().await.expect("asked"));
         assert_eq!(states().await, ["queued", "preparing", "expired"]);
     }
+
+    #[tokio::test]
+    async fn a_task_at_work_that_cannot_be_read_gives_its_slot_to_the_next() {
+        let dir = tempfile::tempdir().expect("dir");
+        let store = Store::open(dir.path()).await.expect("open");
+        let ids = [created(&store, "opened:3").await.id, created(&store, "opened:4").await.id];
+        let slots = slots(&Machine::new(store.clone(), 1).0, "max_tasks = 1\n");
+        let state = async |id| store.task_row(id).await.expect("read").expect("there").state;
+        slots.fill().await.expect("filled");
+        assert_eq!((state(ids[0]).await, state(ids[1]).await), ("preparing".into(), "queued".into()));
+        make_unreadable(dir.path(), ids[0]).await;
+        assert!(store.unreadable().is_empty(), "nobody has tried to read it");
+        store.task(ids[0]).await.expect_err("it cannot be read");
+        assert_eq!(Vec::from_iter(store.unreadable()), [ids[0]]);
+        slots.fill().await.expect("filled");
+        assert_eq!(state(ids[1]).await, "preparing");
+    }
 }

@@ -4,7 +4,7 @@
 use super::lock;
 use super::printer::{Complaint, Printer};
 use crate::bot::known;
-use crate::config::{Process, Secret, database_address, unprotected};
+use crate::config::{Process, Secret, database_address, put_whole, unprotected};
 use crate::store::{Copied, Location, Store};
 use crate::text::one_line;
 use anyhow::{Context, Result};
@@ -151,16 +151,11 @@ pub fn host_id(state_dir: &Path) -> Result<String> {
         return Ok(id);
     }
     let (path, id) = (state_dir.join("host.id"), Secret::random().map_err(anyhow::Error::msg)?);
-    let made = tempfile::NamedTempFile::new_in(state_dir).and_then(|mut file| {
-        file.write_all(format!("{}\n", &id.expose()[..12]).as_bytes())?;
-        file.as_file().sync_all()?;
-        // Atomically, and without replacing that of a concurrent process.
-        match file.persist_noclobber(&path) {
-            Err(error) if error.error.kind() != std::io::ErrorKind::AlreadyExists => Err(error.error),
-            _ => Ok(()),
-        }
-    });
-    made.with_context(|| format!("cannot make {}", path.display()))?;
+    match put_whole(&path, |file| writeln!(file, "{}", &id.expose()[..12])) {
+        // By a concurrent process, whose id is read then.
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        made => made.with_context(|| format!("cannot make {}", path.display()))?,
+    }
     known_host_id(state_dir)?.with_context(|| format!("{} is empty: remove it", path.display()))
 }
 

@@ -65,7 +65,10 @@ impl Secret {
 }
 
 /// Makes a file of mode 0600 whose content is on the disk before it has its name, so that a full disk or a power cut leaves no empty one.
-fn put_whole(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+///
+/// # Errors
+/// [`io::ErrorKind::AlreadyExists`] where the file is there, which is left alone; or whatever failed.
+pub fn put_whole(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let mut file = NamedTempFile::new_in(folder)?;

@@ -8,6 +8,7 @@ use super::money::SpendingLimits;
 use super::pictures::Pictures;
 use super::repository::Repositories;
 use super::summarizer::Summarizer;
+use super::turned_away::TurnedAway;
 use crate::engine::style::round::{self, Step};
 use crate::engine::style::{Style, settled};
 use crate::engine::{self, Ready, TurnError};
@@ -85,9 +86,20 @@ pub(super) struct Conversations {
     pub summarizer: Arc<Summarizer>,
     /// Number of this process's epoch.
     pub epoch: i64,
+    pub turned_away: TurnedAway,
 }
 
 impl Conversations {
+    /// Takes back what the last call of a task that has ended was charged if it certainly cost nothing, because nobody asks again.
+    pub(super) async fn settle(&self, task: &Task, feed: &dyn Feed) -> Result<(), Trouble> {
+        if self.turned_away.contains(task.id) || self.store.charge_was_kept(task.id).await? {
+            let refused = Input::ModelCallRefused { turn: task.turn + 1, fallback: None };
+            feed.feed(task.id, &format!("unspent:{}", task.id), refused).await?;
+        }
+        self.turned_away.forget(task.id);
+        Ok(())
+    }
+
     pub(super) async fn converse(
         &self,
         task: &Task,
@@ -349,6 +361,7 @@ impl Conversations {
     ) -> Result<ModelOutcome, Trouble> {
         let patience = Patience::default();
         let (model, tally) = (configured.model.as_ref(), Tally::default());
+        let _under_way = self.turned_away.under_way(task.id, &tally);
         // Dropping this future cancels the call; the outbox drops it when the task ends.
         let answer = engine::converse(model, ready, &tally, &patience, &CancellationToken::new()).await;
         tracing::debug!(task = %task.id, turn = asking.turn, arrived = tally.summary(), "a model call ended");

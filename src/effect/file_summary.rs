@@ -79,7 +79,7 @@ impl Actions {
         let models = configured.each();
         let behind = reading.next_model(&ask_models::labels(&models));
         if reading.is_over() && behind.is_none() {
-            return Ok(StepResult::End(Some("a call to the model gave nothing, or too many were made".to_owned())));
+            return Ok(StepResult::End(Some("calls to the model gave nothing, or too many were made".to_owned())));
         }
         // The parts' lengths are the first model's, whoever tells them, so that a reading is one.
         let model = configured.model.as_ref();

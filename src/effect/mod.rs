@@ -50,6 +50,7 @@ mod style;
 mod summarizer;
 mod talk;
 mod test_run;
+mod turned_away;
 mod view;
 
 pub use ci::{CiReader, CommitContexts, Look};
@@ -118,7 +119,10 @@ impl EffectRunner {
             Effect::Rest { .. } => lifecycle.rest(task).await,
             Effect::Keep { serial } => publisher.keep(task, *serial).await,
             Effect::Suspend { suspension, .. } => lifecycle.suspend(task, *suspension).await,
-            Effect::Teardown => lifecycle.teardown(task).await,
+            Effect::Teardown => {
+                self.conversations.settle(task, feed).await?;
+                lifecycle.teardown(task).await
+            }
             Effect::ClosePull => publisher.close_pull(task).await,
             Effect::ReadyPull => {
                 publisher.ready_pull(task).await?;

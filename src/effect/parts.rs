@@ -17,6 +17,7 @@ use super::reply::Replies;
 use super::review::Talk;
 use super::second_look::SecondLook;
 use super::summarizer::Summarizer;
+use super::turned_away::TurnedAway;
 use super::{CiReader, EffectRunner, Egress, Repositories, TestRuns};
 use crate::barrier::Inspector;
 use crate::config::{Process, Secret};
@@ -212,6 +213,7 @@ impl Dependencies<'_> {
             pictures: shared.pictures.clone(),
             summarizer,
             epoch: self.epoch,
+            turned_away: TurnedAway::default(),
         }
     }
 

@@ -24,7 +24,7 @@ impl Talk {
         let since = start(&log, n).checked_sub(1).and_then(|at| times.get(at)).copied().unwrap_or(0);
         let note = self.config.egress.upload_note_kib.saturating_mul(1024);
         // A line that is stored later would be in no review: it is older than this checkpoint.
-        let late = u64::from(!self.egress.log_is_stored(PATIENCE).await);
+        let late = u64::from(!self.egress.log_is_stored(task.id.0, PATIENCE).await);
         let reached = reached(&self.store.egress_since(task.id, since).await?, since, note);
         let repository = task.request.as_ref().map(|request| request.repository.as_str()).unwrap_or_default();
         let around = ViewContext {

@@ -22,6 +22,8 @@ const MOST_CALLS: usize = 60;
 const LENGTH: u64 = 350;
 /// The most characters of the parts' own summaries in a result.
 const PARTS: usize = 9_000;
+/// Stands for the summary of a part that the model said nothing about.
+const NOTHING: &str = "(the model said nothing about these lines)";
 
 /// The next step of a reading.
 #[derive(Debug, PartialEq, Eq)]
@@ -62,6 +64,11 @@ fn is_refusal(summary: &ModelSummary) -> bool {
     summary.text.is_empty() && summary.usage.total() == 0
 }
 
+/// What it says, or that it says nothing.
+fn words(summary: &ModelSummary) -> &str {
+    Some(summary.text.trim()).filter(|text| !text.is_empty()).unwrap_or(NOTHING)
+}
+
 impl<'a> Reading<'a> {
     /// The reading of the action with this number.
     pub fn of(log: &'a [Event], number: u32) -> Self {
@@ -86,9 +93,12 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Whether the reading ends with what it has, because a call gave no answer or the limit of calls is reached.
+    /// Whether the reading ends with what it has, because no model answered, two calls in a row gave nothing, or the limit of calls is reached.
+    /// A single part that the model said nothing about leaves a gap.
     pub fn is_over(&self) -> bool {
-        self.calls >= MOST_CALLS || self.done.iter().any(|one| one.text.is_empty())
+        let ends = |one: &&ModelSummary| is_refusal(one) || one.text.is_empty() && span(one).0 > 0;
+        let nothing = |two: &[&ModelSummary]| two.iter().all(|one| one.text.is_empty());
+        self.calls >= MOST_CALLS || self.done.iter().any(ends) || self.done.windows(2).any(nothing)
     }
 
     /// Where a list of models with these labels goes on behind the one that refused last; none if the newest call ended otherwise, none
@@ -118,8 +128,9 @@ impl<'a> Reading<'a> {
         format!("the model{} {}", if all.len() > 1 { "s" } else { "" }, all.join(" and "))
     }
 
+    /// The parts that were read, with those that the model said nothing about.
     fn parts(&self) -> Vec<&'a ModelSummary> {
-        self.summaries().filter(|one| span(one).0 == 0).collect()
+        self.done.iter().copied().filter(|one| span(one).0 == 0 && !is_refusal(one)).collect()
     }
 
     /// The next step of a reading that begins with line `from`, for a model that is shown at most `most` characters at once.
@@ -163,6 +174,7 @@ impl<'a> Reading<'a> {
     /// The result's text and the last line that it covers; none if there is none.
     pub fn result(&self, number: u32, most: usize) -> Option<(String, u64)> {
         let parts = self.parts();
+        self.summaries().next()?;
         let (last, first) = (parts.last()?, parts.first()?);
         let (total, to) = (span(last).3, span(last).2);
         let mut out = format!("told in short by {}: lines {} to {to} of {total}\n", self.models(), span(first).1);
@@ -173,7 +185,7 @@ impl<'a> Reading<'a> {
         }
         for part in &parts {
             let (_, from, to, _) = span(part);
-            let words = spelled(part.text.trim());
+            let words = spelled(words(part));
             let (words, missing) = text::cut(&words, PARTS / parts.len());
             out.push_str(&format!("\nlines {from} to {to}:\n{words}{}\n", if missing > 0 { "…" } else { "" }));
         }
@@ -238,7 +250,7 @@ pub fn joined(
     config: &EngineConfig,
     model: &dyn Model,
 ) -> Option<Ready> {
-    let told = |part: &&ModelSummary| format!("lines {} to {}:\n{}\n", span(part).1, span(part).2, part.text.trim());
+    let told = |part: &&ModelSummary| format!("lines {} to {}:\n{}\n", span(part).1, span(part).2, words(part));
     let all = parts.iter().map(told).collect::<String>();
     about(task, of, ("summary_parts", "what the parts hold", &all), config, model)
 }
@@ -346,6 +358,24 @@ mod tests {
         assert_eq!(Reading::of(&log, 3).next(3, 1, 100), Next::Read { from: 11 });
         log[2] = started(12);
         assert!(Reading::of(&log, 3).is_over(), "of other lines");
+    }
+
+    #[test]
+    fn a_part_that_the_model_said_nothing_about_is_a_gap_and_two_in_a_row_end_the_reading() {
+        let empty = |level, from, to| {
+            let mut event = summarised(level, from, to, 40, "");
+            let Event::Summarised { summary } = &mut event else { unreachable!() };
+            summary.usage.input = 400;
+            event
+        };
+        let log = [summarised(0, 1, 10, 40, "x"), empty(0, 11, 20), summarised(0, 21, 30, 40, "y")];
+        assert!(!Reading::of(&log[..2], 3).is_over());
+        assert_eq!(Reading::of(&log[..2], 3).next(3, 1, 1000), Next::Read { from: 21 });
+        let (result, to) = Reading::of(&log, 3).result(3, 1000).expect("two parts");
+        assert!(to == 30 && result.contains(&format!("\nlines 11 to 20:\n{NOTHING}\n")), "{result}");
+        assert!(Reading::of(&[&log[..2], &[empty(0, 21, 30)]].concat(), 3).is_over());
+        assert!(Reading::of(&[&log[..], &[empty(1, 1, 30)]].concat(), 3).is_over(), "nothing of all together");
+        assert_eq!(Reading::of(&[empty(0, 1, 10)], 3).result(3, 1000), None);
     }
 
     #[test]

@@ -1,11 +1,10 @@
 //! Reads a repository's own configuration (`.caisson.toml`) out of a commit, which nothing else does (`tests/house/project_file.rs`). What of
 //! it is granted, and what a mistake in it means, is for the callers. Tests: below.
 
-use super::read::oid;
+use super::read::AtPath;
 use super::{GitError, Repos};
 use crate::config::project::{FILE, MAX_BYTES, Project, ProjectError};
 use domain::Commit;
-use git2::Repository;
 use std::string::FromUtf8Error;
 
 /// The file at one commit.
@@ -24,22 +23,21 @@ impl Repos {
     /// # Errors
     /// When the commit is missing, the repository cannot be read, or the file is longer than it may be; its mistakes are no error here.
     pub async fn project_file(&self, key: &str, commit: &Commit) -> Result<ProjectFile, GitError> {
-        let bytes = self.show(key, commit, FILE, MAX_BYTES).await?;
-        let project = match &bytes {
-            Some(bytes) => Project::parse(FILE, &String::from_utf8_lossy(bytes)),
-            None => self.no_text(key, commit).await?.map_or_else(|| Ok(Project::default()), Err),
-        };
-        Ok(ProjectFile { project, text: bytes.map(String::from_utf8).transpose() })
+        Ok(match self.at_path(key, commit, FILE, MAX_BYTES).await? {
+            AtPath::File(bytes) => {
+                let project = Project::parse(FILE, &String::from_utf8_lossy(&bytes));
+                ProjectFile { project, text: String::from_utf8(bytes).map(Some) }
+            }
+            AtPath::NoFile => ProjectFile { project: Err(no_file()), text: Ok(None) },
+            AtPath::Nothing => ProjectFile { project: Ok(Project::default()), text: Ok(None) },
+        })
     }
+}
 
-    /// The mistake where something that is no regular file stands in the file's place: a link, a folder. Its rules would not be followed.
-    async fn no_text(&self, key: &str, commit: &Commit) -> Result<Option<ProjectError>, GitError> {
-        let id = oid(commit)?;
-        let look = move |repo: &Repository| Ok(repo.find_commit(id)?.tree()?.get_name(FILE).is_some());
-        let text = "this is no regular file; put the settings themselves here".to_owned();
-        let mistake = ProjectError { file: FILE.to_owned(), line: 1, key: None, text };
-        Ok(self.read(key, look).await?.then_some(mistake))
-    }
+/// The mistake where something that is no regular file stands in the file's place: a link, a folder. Its rules would not be followed.
+fn no_file() -> ProjectError {
+    let text = "this is no regular file; put the settings themselves here".to_owned();
+    ProjectError { file: FILE.to_owned(), line: 1, key: None, text }
 }
 
 #[cfg(test)]

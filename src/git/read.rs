@@ -28,6 +28,15 @@ impl From<git2::Error> for GitError {
     }
 }
 
+/// What stands at a path of a commit.
+pub(super) enum AtPath {
+    /// A regular file, with its bytes.
+    File(Vec<u8>),
+    /// A directory, a link or a submodule.
+    NoFile,
+    Nothing,
+}
+
 /// Disables configuration of the user and the machine, and the check of a directory's owner, because we name directories ourselves.
 fn settle() {
     static ONCE: Once = Once::new();
@@ -126,19 +135,27 @@ impl Repos {
     /// # Errors
     /// [`GitError::TooLarge`] above `cap` bytes.
     pub async fn show(&self, key: &str, commit: &Commit, path: &str, cap: u64) -> Result<Option<Vec<u8>>, GitError> {
+        Ok(match self.at_path(key, commit, path, cap).await? {
+            AtPath::File(bytes) => Some(bytes),
+            AtPath::NoFile | AtPath::Nothing => None,
+        })
+    }
+
+    /// As [`Repos::show`], telling apart what is no regular file.
+    pub(super) async fn at_path(&self, key: &str, commit: &Commit, path: &str, cap: u64) -> Result<AtPath, GitError> {
         let (id, path) = (oid(commit)?, PathBuf::from(path));
         let look = move |repo: &Repository| {
             let entry = match repo.find_commit(id)?.tree()?.get_path(&path) {
                 Ok(entry) if FILES.contains(&entry.filemode()) => entry,
-                Ok(_) => return Ok(None),
-                Err(e) if e.code() == ErrorCode::NotFound => return Ok(None),
+                Ok(_) => return Ok(AtPath::NoFile),
+                Err(e) if e.code() == ErrorCode::NotFound => return Ok(AtPath::Nothing),
                 Err(e) => return Err(e.into()),
             };
             let odb = repo.odb()?;
             if odb.read_header(entry.id())?.0 as u64 > cap {
                 return Err(GitError::TooLarge { verb: "cat-file", cap });
             }
-            Ok(Some(odb.read(entry.id())?.data().to_vec()))
+            Ok(AtPath::File(odb.read(entry.id())?.data().to_vec()))
         };
         self.read(key, look).await
     }

@@ -142,12 +142,16 @@ impl Line {
         Self { limits, at_work, waiting, turns }
     }
 
-    /// Reads the queue of the repositories that `own` accepts from the store.
+    /// Reads the queue of the repositories that `own` accepts from the store. A task that cannot be read does nothing, so it is not at work.
     pub async fn read(store: &Store, config: &Process, own: impl Fn(&str) -> bool) -> Result<Self, StoreError> {
         let (rows, turns) = (store.line().await?, store.turns().await?);
-        let (mut at_work, mut waiting) = (Vec::new(), Vec::new());
+        let (mut at_work, mut waiting, unreadable) = (Vec::new(), Vec::new(), store.unreadable());
         for LineRow { id, repository, asker, state, seq } in rows.into_iter().filter(|row| own(&row.repository)) {
-            let into = if state == "queued" { &mut waiting } else { &mut at_work };
+            let into = match state.as_str() {
+                "queued" => &mut waiting,
+                _ if unreadable.contains(&TaskId(id)) => continue,
+                _ => &mut at_work,
+            };
             into.push(Member { id: TaskId(id), seq, repository, person: asker });
         }
         let repositories = waiting.iter().map(|member| member.repository.clone());

@@ -4,7 +4,7 @@
 //! answer: only a completed one becomes a [`super::ModelResponse`]. Tests: below, and `tests/providers/streams.rs`.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::ModelError;
@@ -41,6 +41,8 @@ pub trait Deltas: Send + Sync {
     fn take(&self, delta: Delta<'_>);
     /// The request is sent again: what was told so far is void.
     fn begin_again(&self) {}
+    /// The server turned the request away, which cost nothing; it is sent again only behind [`Deltas::begin_again`].
+    fn turned_away(&self) {}
 }
 
 /// For callers that want the whole answer only.
@@ -60,6 +62,7 @@ pub struct Tally {
     text: AtomicU64,
     calls: AtomicU64,
     reasoning: AtomicU64,
+    turned_away: AtomicBool,
 }
 
 impl Default for Tally {
@@ -72,6 +75,7 @@ impl Default for Tally {
             text: zero(),
             calls: zero(),
             reasoning: zero(),
+            turned_away: AtomicBool::default(),
         }
     }
 }
@@ -85,6 +89,11 @@ impl Tally {
     /// Pieces that came.
     pub fn pieces(&self) -> u64 {
         self.pieces.load(Ordering::Relaxed)
+    }
+
+    /// Whether the request was turned away last, and was not sent again.
+    pub fn was_turned_away(&self) -> bool {
+        self.turned_away.load(Ordering::Relaxed)
     }
 
     /// One line for the log: what came, in bytes, and when it began.
@@ -114,6 +123,14 @@ impl Deltas for Tally {
             Delta::Reasoning { bytes } => (&self.reasoning, bytes),
         };
         of.fetch_add(more as u64, Ordering::Relaxed);
+    }
+
+    fn begin_again(&self) {
+        self.turned_away.store(false, Ordering::Relaxed);
+    }
+
+    fn turned_away(&self) {
+        self.turned_away.store(true, Ordering::Relaxed);
     }
 }
 

@@ -65,6 +65,9 @@ pub async fn respond(
             Ok(response) => return Ok(response),
             Err(error) => error,
         };
+        if error.is_turned_away() {
+            deltas.turned_away();
+        }
         let Some(wait) = wait(&error, tries, patience) else {
             return Err(RetryError::Failed { error, tries });
         };

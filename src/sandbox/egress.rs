@@ -80,10 +80,10 @@ impl SandboxEgress {
         self.core.subnets.log_stored(read);
     }
 
-    /// Waits until every line that was received of the router's log is stored; of a closed subnet these are all. False if that took longer
-    /// than `patience`.
-    pub async fn log_is_stored(&self, patience: Duration) -> bool {
-        self.core.subnets.log_is_stored(patience).await
+    /// Waits until every line that was received of the router's log about the task's subnet is stored; of a closed subnet these are all. False
+    /// if that took longer than `patience`.
+    pub async fn log_is_stored(&self, task: i64, patience: Duration) -> bool {
+        self.core.subnets.log_is_stored(self.subnet(task), patience).await
     }
 
     /// Waits until the router was replaced while subnets were open; gives its life and the tasks affected.

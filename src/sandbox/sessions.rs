@@ -122,6 +122,12 @@ impl Sessions {
         }
     }
 
+    /// Returns `e`, after this connection was dropped; as [`Sessions::unless_trusted`].
+    pub async fn dropped_after(&self, task: i64, session: &Arc<Session>, e: SandboxError) -> SandboxError {
+        self.drop_session(task, session).await;
+        self.unless_trusted(task, e).await
+    }
+
     /// Returns `e`; the container of a runner that broke the protocol is removed first.
     pub async fn unless_trusted(&self, task: i64, e: SandboxError) -> SandboxError {
         if e != SandboxError::Gone(Loss::Untrusted) {

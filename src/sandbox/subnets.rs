@@ -129,9 +129,13 @@ impl Subnets {
         self.stored.send_replace(Some(read));
     }
 
-    /// Waits until everything that was received of the router's log is stored, if somebody stores it; false if that took longer.
-    pub async fn log_is_stored(&self, patience: Duration) -> bool {
-        let Some((boot, seq)) = self.control.as_ref().and_then(|control| control.log_read()) else { return true };
+    /// Waits until what was received of the router's log about this subnet is stored, if somebody stores it; false if that took longer. Of a
+    /// closed subnet that is what came before it was closed, so that another one's lines keep nobody waiting.
+    pub async fn log_is_stored(&self, subnet: Option<u32>, patience: Duration) -> bool {
+        let Some((boot, newest)) = self.control.as_ref().and_then(|control| control.log_read()) else { return true };
+        let closed = subnet.and_then(|subnet| self.closed().get(&subnet).cloned());
+        // What an earlier life said is stored once something of this one is.
+        let seq = closed.map_or(newest, |(life, last)| if life == boot { last.min(newest) } else { 0 });
         let mut stored = self.stored.subscribe();
         let far_enough = |(life, last): &(String, u64)| *life == boot && *last >= seq;
         let reached = stored.wait_for(|read| read.as_ref().is_none_or(far_enough));

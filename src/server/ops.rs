@@ -19,9 +19,13 @@ use axum::{Json, Router};
 use domain::{Commit, Input, Order, TaskId, UpstreamChecks};
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
+
+/// The most tasks that `/readyz` names.
+const MOST_NAMED: usize = 20;
 
 /// An authorized request to reload the configuration, answered once that is possible or with the reason why not.
 pub type Reload = oneshot::Sender<Result<(), String>>;
@@ -114,7 +118,8 @@ pub(super) fn routes(at: SocketAddr) -> Router<Arc<Ops>> {
         .route("/tasks/{id}/{order}", post(ordered))
 }
 
-/// Ready = the store writes a row, forge and broker answer, the barrier is proven, and every work runs; missing ones are named.
+/// Ready = the store writes a row, forge and broker answer, the barrier is proven, and every work runs; missing ones are named. A task that
+/// cannot be read makes the bot *degraded*: it is ready for all others, so a restart of several hosts one after the other goes on.
 async fn ready(State(ops): State<Arc<Ops>>) -> Response {
     let mut missing = Vec::new();
     if let Err(error) = ops.machine.store().ready().await {
@@ -128,10 +133,27 @@ async fn ready(State(ops): State<Arc<Ops>>) -> Response {
     }
     missing.extend(ops.barrier.borrow().reason().map(|why| format!("barrier: {why}")));
     missing.extend(ops.works.wrong());
+    let status = if missing.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    missing.extend(degraded(&ops.machine.store().unreadable()));
     match missing.is_empty() {
-        true => (StatusCode::OK, "ready".to_owned()).into_response(),
-        false => (StatusCode::SERVICE_UNAVAILABLE, missing.join("\n")).into_response(),
+        true => (status, "ready".to_owned()).into_response(),
+        false => (status, missing.join("\n")).into_response(),
     }
+}
+
+/// How many tasks cannot be read, and what to do about them; none where all can.
+fn degraded(unreadable: &BTreeSet<TaskId>) -> Option<String> {
+    let count = match unreadable.len() {
+        0 => return None,
+        1 => "1 task cannot be read by this version and is".to_owned(),
+        count => format!("{count} tasks cannot be read by this version and are"),
+    };
+    let mut named: Vec<String> = unreadable.iter().take(MOST_NAMED).map(TaskId::to_string).collect();
+    if unreadable.len() > MOST_NAMED {
+        named.push("…".to_owned());
+    }
+    let what = "run the version of caisson that wrote them, or a newer one; a damaged row needs a backup of the store";
+    Some(format!("degraded: {count} passed over, without a slot ({}); {what}", named.join(", ")))
 }
 
 /// Proves to a subcommand that this bot has the token, before it is given an order.
@@ -256,5 +278,22 @@ async fn taken(ops: &Ops, headers: &HeaderMap, (id, key, input): (TaskId, String
         Ok(_) => StatusCode::NO_CONTENT.into_response(),
         Err(error @ StoreError::NoTask(_)) => (StatusCode::NOT_FOUND, error.to_string()).into_response(),
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()).into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST_NAMED, degraded};
+    use domain::TaskId;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn tasks_that_cannot_be_read_are_counted_and_some_are_named() {
+        assert_eq!(degraded(&BTreeSet::new()), None);
+        let one = degraded(&BTreeSet::from([TaskId(7)])).expect("degraded");
+        assert!(one.starts_with("degraded: 1 task cannot be read by this version") && one.contains(" (7);"), "{one}");
+        let all: BTreeSet<TaskId> = (1..=MOST_NAMED as i64 + 1).map(TaskId).collect();
+        let many = degraded(&all).expect("degraded");
+        assert!(many.starts_with("degraded: 21 tasks cannot be read") && many.contains(", 20, …);"), "{many}");
     }
 }

@@ -32,6 +32,7 @@ impl Store {
             readers: Arc::new(RwLock::new(readers)),
             location,
             life: Arc::default(),
+            unreadable: Arc::default(),
         }))
     }
 }

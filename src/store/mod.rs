@@ -57,6 +57,7 @@ pub use repositories::StoredEntry;
 pub use retention::{Before, Deleted};
 use test_runs::TestRunStep;
 pub use test_runs::{Cause, HOUR_MS, NewTestRun, TakenUp, TestRunRow, sandbox_number};
+use unreadable::UnreadableTasks;
 pub use unreadable::unless_unreadable;
 pub use upstream_issues::UpstreamIssueRow;
 pub use wakes::{Wakes, Word};
@@ -242,6 +243,7 @@ pub struct Store {
     location: Location,
     /// Number of the life that was begun here; 0 before.
     life: Arc<AtomicI64>,
+    unreadable: Arc<UnreadableTasks>,
 }
 
 impl Store {
@@ -256,7 +258,8 @@ impl Store {
         location.make()?;
         let writer = writer::start(location.clone()).await?;
         let readers = location.readers(READERS).await.map_err(|error| location.failed(error))?;
-        Ok(Self { writer, readers: Arc::new(RwLock::new(readers)), location, life: Arc::default() })
+        let (readers, life, unreadable) = (Arc::new(RwLock::new(readers)), Arc::default(), Arc::default());
+        Ok(Self { writer, readers, location, life, unreadable })
     }
 
     fn readers(&self) -> AnyPool {

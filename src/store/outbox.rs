@@ -131,6 +131,13 @@ impl Store {
         self.writer.ask(|answer| super::queue::Write::HoldCharge { effect, epoch, answer }).await
     }
 
+    /// Whether the work that a task's end dropped kept the charge of a call that was not spent.
+    pub async fn charge_was_kept(&self, task: TaskId) -> Result<bool, StoreError> {
+        let sql = "SELECT id FROM effects WHERE task = $1 AND state = 'dropped' AND held LIMIT 1";
+        let row: Option<i64> = self.read(sqlx::query_scalar(sql).bind(task.0).fetch_optional(&self.readers())).await?;
+        Ok(row.is_some())
+    }
+
     /// The next effect in a queue of a task: the oldest; one set aside only if no other is left, the soonest due first.
     ///
     /// # Errors

@@ -124,7 +124,7 @@ impl Store {
 
     /// A task, folded from its log.
     pub async fn task(&self, task: TaskId) -> Result<Task, StoreError> {
-        let log = self.log(task).await?;
+        let log = self.unreadable.note(task, self.log(task).await)?;
         Ok(Task::fold(task, log.iter().map(|(_, e)| e)))
     }
 

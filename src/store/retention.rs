@@ -184,6 +184,9 @@ impl Store {
     pub async fn delete_task(&self, task: TaskId) -> Result<Deleted, StoreError> {
         let deleted = self.writer.ask(|answer| queue::Write::DeleteTask { task, answer }).await?;
         self.writer.empty_log().await?;
+        if matches!(deleted, Deleted::Gone { .. }) {
+            self.unreadable.forget(task);
+        }
         Ok(deleted)
     }
 

@@ -184,6 +184,7 @@ impl Outbox {
             match done {
                 Ok(()) => failures = 0,
                 Err(error @ StoreError::Elsewhere { .. }) => self.machine.note_loss(&error),
+                Err(error) if error.is_unreadable() => self.pass_over(bell).await,
                 Err(error) => {
                     self.wait_after(task, queue, &error.to_string(), failures).await;
                     failures += 1;

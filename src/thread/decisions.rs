@@ -26,6 +26,8 @@ use std::sync::Arc;
 /// A decision as it stands in the thread.
 pub(super) struct FoundDecision {
     pub decision: Decision,
+    /// Whether its own text was edited; its decision counts as edited also where a list of steps was that it stands for.
+    pub text_edited: bool,
     /// Names of the commands in the inline comments of its review that are not carried out.
     pub left: Vec<String>,
     /// Its remarks on lines that its verb hands to nobody.
@@ -39,8 +41,8 @@ pub(super) struct FoundDecision {
 impl FoundDecision {
     /// Of a text that stands on no line.
     fn alone(decision: Decision) -> Self {
-        let (left, denied) = (Vec::new(), Vec::new());
-        FoundDecision { decision, left, remarks: RemarksBeside::default(), long: None, denied }
+        let (text_edited, left, denied) = (decision.edited, Vec::new(), Vec::new());
+        FoundDecision { decision, text_edited, left, remarks: RemarksBeside::default(), long: None, denied }
     }
 
     /// Of a comment with this text, whose words are not taken where they are too long.
@@ -408,7 +410,7 @@ impl Decisions {
             only_comments: review.state == ReviewState::Comment,
             ..Decision::new(Source::Review(review.id), review.number, who, verb)
         };
-        Ok(Some(FoundDecision { decision, left, remarks, long, denied }))
+        Ok(Some(FoundDecision { left, remarks, long, denied, ..FoundDecision::alone(decision) }))
     }
 
     /// The remarks of a review of the task's own pull request beside this verb.

@@ -112,7 +112,7 @@ impl Dispatcher {
         entry: &Repository,
         (id, task): (TaskId, &Task),
         thread: &Thread,
-        FoundDecision { decision, left, remarks, long, denied }: FoundDecision,
+        FoundDecision { decision, text_edited, left, remarks, long, denied }: FoundDecision,
         feed: &dyn Feed,
     ) -> Result<(), Trouble> {
         let key = decision_key(&decision.source);
@@ -145,8 +145,10 @@ impl Dispatcher {
             }
         }
         // Before the decision itself, because its key marks the whole text as taken up.
-        self.hosts.feed_hosts(entry, id, &key, (text, &decision, Some(task), long.is_some()), feed).await?;
-        self.hosts.feed_denials(entry, (id, task), &key, (denied, &decision), feed).await?;
+        // Hosts are judged by the text that names them, whatever became of a list of steps.
+        let of_text = Decision { edited: text_edited, ..decision.clone() };
+        self.hosts.feed_hosts(entry, id, &key, (text, &of_text, Some(task), long.is_some()), feed).await?;
+        self.hosts.feed_denials(entry, (id, task), &key, (denied, &of_text), feed).await?;
         let unheard = feed_remarks(id, (&key, number), (&decision, remarks), feed).await?;
         // The text's own key is left for the new attempt, which begins once this task has ended.
         let ends = matches!(decision.verb, Verb::Retry { .. }) && may_now(&decision);
@@ -330,6 +332,7 @@ fn recent(at: i64) -> bool {
 mod tests {
     use super::{Thread, now, voided};
     use crate::forge::{Account, Review, ReviewState};
+    use crate::thread::fixtures;
     use domain::{Checkpoint, Task, TaskId};
 
     /// A task whose checkpoints with these numbers were posted at this time.
@@ -356,13 +359,8 @@ mod tests {
             id: *number,
             number: *number,
             author: Account { id: 4, login: "caisson".into() },
-            state: ReviewState::Comment,
-            body: String::new(),
-            commit: String::new(),
-            submitted_at: 0,
             updated_at,
-            comments: 0,
-            html_url: String::new(),
+            ..fixtures::review(ReviewState::Comment, "")
         };
         Thread {
             comments: Vec::new(),

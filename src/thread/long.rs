@@ -33,41 +33,11 @@ pub(super) fn careful(verb: Verb) -> Verb {
 mod tests {
     use super::*;
     use crate::command::MAX_WORDS;
-    use crate::forge::Account;
-
-    fn author() -> Account {
-        Account { id: 7, login: "alice".into() }
-    }
-
-    fn given(state: ReviewState, body: &str) -> Review {
-        Review {
-            id: 1,
-            number: 20,
-            author: author(),
-            state,
-            body: body.into(),
-            commit: String::new(),
-            submitted_at: 0,
-            updated_at: 0,
-            comments: 1,
-            html_url: String::new(),
-        }
-    }
+    use crate::thread::fixtures;
 
     /// The count of a review with this text and this inline comment.
     fn count(state: ReviewState, body: &str, note: &str) -> Option<usize> {
-        let note = ReviewComment {
-            id: 9,
-            review: 1,
-            author: author(),
-            path: "a.py".into(),
-            line: Some(3),
-            body: note.into(),
-            resolved: false,
-            created_at: 0,
-            updated_at: 0,
-        };
-        of_review(&given(state, body), &[&note])
+        of_review(&fixtures::review(state, body), &[&fixtures::note(note)])
     }
 
     #[test]

@@ -21,6 +21,8 @@ mod by_name;
 mod decisions;
 mod evidence;
 mod feed;
+#[cfg(test)]
+mod fixtures;
 mod follow;
 mod further;
 mod groups;

@@ -1,10 +1,11 @@
 //! What becomes of each command of the table in each place where a task's people write: a comment of its issue or its pull request, the text
 //! of a review, and a line. What is then carried out `tests/stories/places.rs` tells.
 
+use super::fixtures::{self, note};
 use super::{inline, words};
 use crate::command::COMMANDS;
 use crate::config::who::is_of_readers;
-use crate::forge::{Account, Review, ReviewComment, ReviewState};
+use crate::forge::{ReviewComment, ReviewState};
 use domain::Verb;
 
 /// On a line.
@@ -51,39 +52,10 @@ static ROWS: [(OnALine, &[&str]); 3] = [
 
 const LOGIN: &str = "alice";
 
-fn author() -> Account {
-    Account { id: 7, login: LOGIN.into() }
-}
-
 /// The verb of a review that only comments, with this text and these inline comments.
 fn review(body: &str, notes: &[ReviewComment]) -> Verb {
-    let review = Review {
-        id: 1,
-        number: 20,
-        author: author(),
-        state: ReviewState::Comment,
-        body: body.into(),
-        commit: String::new(),
-        submitted_at: 0,
-        updated_at: 0,
-        comments: 0,
-        html_url: String::new(),
-    };
+    let review = fixtures::review(ReviewState::Comment, body);
     words::review(&review, notes, Some("caisson")).expect("submitted")
-}
-
-fn note(text: &str) -> ReviewComment {
-    ReviewComment {
-        id: 9,
-        review: 1,
-        author: author(),
-        path: "a.py".into(),
-        line: Some(3),
-        body: text.into(),
-        resolved: false,
-        created_at: 0,
-        updated_at: 0,
-    }
 }
 
 /// What becomes of it on a line where `done` is carried out.

@@ -80,37 +80,13 @@ fn unheard_key(key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::forge::{Account, ReviewState};
-
-    fn note(id: i64, body: &str) -> ReviewComment {
-        ReviewComment {
-            id,
-            review: 1,
-            author: Account { id: 7, login: "alice".into() },
-            path: "a.py".into(),
-            line: Some(3),
-            body: body.into(),
-            resolved: false,
-            created_at: 0,
-            updated_at: 0,
-        }
-    }
+    use crate::forge::ReviewState;
+    use crate::thread::fixtures;
 
     /// The texts of what is beside the verb of a review with this text and these inline comments.
     fn texts(state: ReviewState, body: &str, notes: &[&str]) -> Vec<String> {
-        let review = Review {
-            id: 1,
-            number: 20,
-            author: Account { id: 7, login: "alice".into() },
-            state,
-            body: body.into(),
-            commit: String::new(),
-            submitted_at: 0,
-            updated_at: 0,
-            comments: 0,
-            html_url: String::new(),
-        };
-        let notes: Vec<ReviewComment> = notes.iter().map(|text| note(9, text)).collect();
+        let review = fixtures::review(state, body);
+        let notes: Vec<ReviewComment> = notes.iter().map(|text| fixtures::note(text)).collect();
         let verb = super::super::words::review(&review, &notes, Some("caisson")).expect("submitted");
         let own: Vec<&ReviewComment> = notes.iter().collect();
         beside(&verb, (&review, &own), Some("caisson")).into_iter().map(|item| item.text).collect()

@@ -137,20 +137,11 @@ fn of_comment(inline: &[ReviewComment], id: i64) -> Option<Withdrawal> {
 mod tests {
     use super::*;
     use crate::forge::Account;
+    use crate::thread::fixtures;
 
     fn review(id: i64, state: ReviewState, author: i64) -> Review {
-        Review {
-            id,
-            number: id,
-            author: Account { id: author, login: "u".into() },
-            state,
-            body: String::new(),
-            commit: String::new(),
-            submitted_at: 0,
-            updated_at: 0,
-            comments: 0,
-            html_url: String::new(),
-        }
+        let author = Account { id: author, login: "u".into() };
+        Review { id, number: id, author, ..fixtures::review(state, "") }
     }
 
     #[test]
@@ -171,16 +162,9 @@ mod tests {
 
     #[test]
     fn a_conversation_is_resolved_by_its_first_comment() {
-        let comment = |id: i64, line: u64, resolved: bool| ReviewComment {
-            id,
-            review: 1,
-            author: Account { id: 7, login: "u".into() },
-            path: "a.py".into(),
-            line: Some(line),
-            body: String::new(),
-            resolved,
-            created_at: 0,
-            updated_at: 0,
+        let comment = |id: i64, line: u64, resolved: bool| {
+            let line = Some(line);
+            ReviewComment { id, line, resolved, ..fixtures::note("") }
         };
         let all = [comment(3, 1, true), comment(4, 1, false), comment(5, 2, false)];
         assert_eq!(of_comment(&all, 3), Some(Withdrawal::Resolved));

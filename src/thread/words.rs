@@ -224,38 +224,18 @@ fn with(command: Command, items: &[Item]) -> Verb {
 mod tests {
     use super::*;
     use crate::forge::Account as Poster;
+    use crate::thread::fixtures;
 
     fn poster(id: i64) -> Poster {
         Poster { id, login: format!("u{id}") }
     }
 
     fn given(state: ReviewState, body: &str) -> Review {
-        Review {
-            id: 1,
-            number: 20,
-            author: poster(7),
-            state,
-            body: body.into(),
-            commit: String::new(),
-            submitted_at: 0,
-            updated_at: 0,
-            comments: 0,
-            html_url: String::new(),
-        }
+        Review { author: poster(7), ..fixtures::review(state, body) }
     }
 
     fn inline(author: i64) -> ReviewComment {
-        ReviewComment {
-            id: 9,
-            review: 1,
-            author: poster(author),
-            path: "a.py".into(),
-            line: Some(3),
-            body: "rename this".into(),
-            resolved: false,
-            created_at: 0,
-            updated_at: 0,
-        }
+        ReviewComment { author: poster(author), ..fixtures::note("rename this") }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::{files, read, root, shown};
 use regex::Regex;
 
 /// A read of a tree that is given the name of the file.
-const READ: &str = r#"\.(?:show|has_path)\((?:[^()]|\([^()]*\))*?(?:\bFILE\b|"\.caisson\.toml")"#;
+const READ: &str = r#"\.(?:show|at_path|has_path)\((?:[^()]|\([^()]*\))*?(?:\bFILE\b|"\.caisson\.toml")"#;
 
 /// The functions of a text, outside its tests, in which this stands.
 fn functions(text: &str, pattern: &Regex) -> Vec<String> {

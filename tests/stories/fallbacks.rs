@@ -115,7 +115,11 @@ async fn no_fallback_is_asked_once_the_task_is_over() {
     world.alice().comment(REPO, pull, "/stop").expect("said");
     world.until("the end", |task| task.state.ended()).await;
     world.until_said(pull, "your question is not answered, because the task is over").await;
-    assert_eq!((replies(&world).await.0.len(), replies(&world).await.1), (1, Vec::new()), "the refusal came too late");
+    let (worst, answers) = replies(&world).await;
+    assert!(worst.len() == 1 && worst[0] > 0, "{worst:?}");
+    assert!(matches!(answers[..], [(_, 0)]), "the refusal alone: {answers:?}");
+    let task = world.task().await;
+    assert_eq!((task.spent.micro_usd, task.reply_worst), (0, 0), "what it was charged is taken back");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -169,6 +169,7 @@ async fn a_task_that_cannot_be_read_keeps_no_other_from_being_put_away_or_from_f
     world.reconfigure(|text| text.replace("evict_after_s = 3600", "evict_after_s = 1")).await;
     let away = |task: &Task| task.suspension == Some(Suspension::Evicted);
     until(&world, 2, away).await;
+    assert_eq!(until_ready_says(&world, "degraded: 1 task cannot be read").await, 200, "for the others it is ready");
     world.forge.rename(REPO, "store").expect("renamed");
     world.until_said_in("lab/store", pull, "is `lab/store` now").await;
 }

@@ -91,7 +91,7 @@ async fn a_list_that_stands_no_more_or_is_another_persons_is_not_carried_out() {
     assert_eq!(world.log().await.into_iter().find_map(words).as_deref(), Some(""), "the plan as it stands");
 }
 
-/// One that was edited is asked for again, and the planner's is not carried out in its place.
+/// One that was edited is asked for again, and the planner's is not carried out in its place; a host of the `/fix` itself is judged by itself.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_that_was_edited_lets_nothing_begin() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -102,8 +102,9 @@ async fn a_list_that_was_edited_lets_nothing_begin() {
     next_second().await;
     let mended = "1. read both versions\n2. compare their numbers";
     world.alice().edit_comment(REPO, list, mended).expect("edited");
-    world.alice().comment(REPO, issue, "/fix").expect("said");
+    world.alice().comment(REPO, issue, "/fix\n/deny nobody.example").expect("said");
     world.until_said(issue, "or from a list of steps that was").await;
+    world.until_said(issue, "nobody allowed `nobody.example`").await;
     assert!(world.task().await.kind.reads_only(), "nothing began");
     for words in [mended, "/fix"] {
         world.alice().comment(REPO, issue, words).expect("said");

@@ -2,7 +2,7 @@
 
 use crate::world::{FIX, PATIENCE, REPO, World};
 use caisson::store::TABLES;
-use domain::Queue;
+use domain::{Queue, Task};
 use std::time::{Duration, Instant};
 
 /// Number of rows of every table except the deliveries.
@@ -62,6 +62,28 @@ async fn the_charge_of_an_outage_is_taken_back_where_the_conversation_no_longer_
     world.reconfigure(|text| text.replacen("style = \"tools\"\n", small, 1)).await;
     let task = world.until_state("paused").await;
     assert_eq!((task.spent.micro_usd, task.model_worst, task.model_starts), (0, 0, 0));
+}
+
+/// Nor is the next try made once somebody stopped the task, while a call waits to be sent again or between two tries.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_charge_of_an_outage_is_taken_back_where_the_task_is_stopped() {
+    for failures in [0, 1] {
+        stopped_in_vain(failures).await;
+    }
+}
+
+async fn stopped_in_vain(failures: i64) {
+    let world = World::new(FIX).await;
+    world.model.set_away(true);
+    world.model.set_price(3_000_000, 15_000_000);
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until("a charge", |task| task.model_worst > 0).await;
+    in_vain(&world, Queue::Work, failures).await;
+    world.alice().comment(REPO, issue, "/stop").expect("said");
+    let settled = |task: &Task| task.state.ended() && task.spent.micro_usd == 0;
+    let task = world.until("an end that costs nothing", settled).await;
+    assert_eq!((task.model_worst, task.model_starts), (0, 0));
+    assert_eq!(world.store().spent_since(0, None).await.expect("read"), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

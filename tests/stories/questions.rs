@@ -105,7 +105,7 @@ async fn an_answer_that_is_paid_for_is_waited_for_when_the_bot_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_comes_when_the_task_is_over_is_posted() {
+async fn an_answer_that_comes_when_the_task_is_over_is_posted_and_charged() {
     let world = World::new(FIX).await;
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
@@ -116,7 +116,9 @@ async fn an_answer_that_comes_when_the_task_is_over_is_posted() {
     world.alice().comment(REPO, issue, "/stop").expect("said");
     world.until("the end", |task| task.state.ended()).await;
     world.until_said(pull, "from the task's log and files").await;
-    assert!(!world.log().await.iter().any(|event| matches!(event, Event::Replied(_))), "it came too late to be stored");
+    let log = world.log().await;
+    let (end, answer) = (|it: &Event| matches!(it, Event::Ended { .. }), |it: &Event| matches!(it, Event::Replied(_)));
+    assert!(log.iter().position(end) < log.iter().position(answer), "with what it used: {log:#?}");
 }
 
 /// As `ANSWERS`, for questions that stand in inline comments.

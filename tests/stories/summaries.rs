@@ -85,18 +85,24 @@ async fn a_summarizer_that_does_not_answer_delays_nothing_and_the_hosts_lines_st
 
 /// Summaries of parts of the file, then one of all of them.
 fn reads(window: u32) -> (String, String) {
+    reads_but(&[], window)
+}
+
+/// As [`reads`], but for parts that these conversations are about.
+fn reads_but(others: &[Value], window: u32) -> (String, String) {
     let lines = json!({ "text": "Names and numbers, nothing else.", "usage": { "input": 400, "output": 20 } });
     let parts = json!({ "text": "A list from top to bottom." });
     let read = json!({ "name": "read_file", "arguments": { "path": "big.txt", "summary": true } });
+    let all = [
+        json!({ "when": "Tell in short what these lines hold.", "turn": [lines] }),
+        json!({ "when": "Tell in short what all of these lines", "turn": [parts] }),
+    ];
     let text = script(
         &[
             json!({ "text": "I read the list.", "call": [read] }),
             json!({ "expects": ["told in short by the model", "A list from top to bottom.", "Names and numbers"], "text": "Done.", "call": [bash("echo x > notes.txt"), bash("true"), bash("ls"), bash("pwd")] }),
         ],
-        &[
-            json!({ "when": "Tell in short what these lines hold.", "turn": [lines] }),
-            json!({ "when": "Tell in short what all of these lines", "turn": [parts] }),
-        ],
+        &[others, &all].concat(),
     );
     let model = format!(
         "[model]\nkind = \"scripted\"\nscript = \"script.toml\"\nstyle = \"tools\"\ncontext_tokens = {window}\nmax_output_tokens = 1000\n"
@@ -141,6 +147,32 @@ async fn a_file_that_is_too_long_is_told_in_short_from_its_parts_upwards_in_one_
     assert!(world.model.asked().iter().all(|request| request.chars() < 12_000 * 3), "each within the window");
     let costs = world.store().costs(CostBy::Task, 0).await.expect("read");
     assert_eq!(task.spent.tokens as i64, costs[0].input + costs[0].output, "the task is charged with all of them");
+}
+
+/// The first part's answer is cut at its limit, as where a model repeats itself; and nothing is said about one in the middle.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_whose_summary_is_cut_or_missing_is_followed_by_the_next() {
+    let cut = json!({ "text": "Lists, lists, lists", "truncated": true, "usage": { "input": 400, "output": 350 } });
+    let others = [
+        json!({ "when": "Lines 1 to", "turn": [cut] }),
+        json!({ "when": "line 1500 of a long list", "turn": [{ "text": "" }] }),
+    ];
+    let (script, model) = reads_but(&others, 12_000);
+    let world = World::of_models(&script, &model).await;
+    world.push(&[("big.txt", &big())]);
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("awaiting-review").await;
+    let log = world.log().await;
+    whole(&summaries(&log));
+    let result = log.iter().find_map(|event| match event {
+        Event::ActionFinished { outcome, .. } => Some(outcome.text.as_str()),
+        _ => None,
+    });
+    let result = result.expect("the action's result");
+    let cut = "Lists, lists, lists\n[cut off: the answer reached its limit of 350 tokens]";
+    for words in [cut, "the model said nothing about these lines"] {
+        assert_eq!(result.matches(words).count(), 1, "{result}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -108,7 +108,7 @@ async fn where_it_is_not_known_which_subnets_were_open_every_sandbox_that_was_no
 async fn lines_that_were_received_are_waited_for_until_they_are_stored() {
     let world = World::new().await;
     let egress = &world.sandboxes.egress;
-    let is_stored = async || egress.log_is_stored(Duration::ZERO).await;
+    let is_stored = async || egress.log_is_stored(1, Duration::ZERO).await;
     *world.doors.read.lock().unwrap() = Some(("b2".to_owned(), 7));
     assert!(is_stored().await, "nobody stores them");
     for (life, last, all) in [("b1", 9, false), ("b2", 6, false), ("b2", 7, true), ("b2", 8, true)] {
@@ -117,10 +117,35 @@ async fn lines_that_were_received_are_waited_for_until_they_are_stored() {
     }
     let (waits, stored) = (egress.clone(), egress.clone());
     stored.log_stored(("b1".to_owned(), 9));
-    let waiting = tokio::spawn(async move { waits.log_is_stored(Duration::from_secs(300)).await });
+    let waiting = tokio::spawn(async move { waits.log_is_stored(1, Duration::from_secs(300)).await });
     tokio::task::yield_now().await;
     stored.log_stored(("b2".to_owned(), 7));
     assert!(waiting.await.expect("told"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_closed_subnet_only_what_came_before_it_was_closed_is_waited_for() {
+    let world = World::new().await;
+    let egress = &world.sandboxes.egress;
+    let come_to = |life: &str, last| *world.doors.read.lock().unwrap() = Some((life.to_owned(), last));
+    come_to("b1", 10);
+    for task in [1, 2] {
+        world.sandboxes.of_tasks.prepare(&world.spec(task)).await.expect("prepared");
+        world.sandboxes.of_tasks.open(task).await.expect("opened");
+    }
+    come_to("b1", 20);
+    world.sandboxes.of_tasks.rest(2).await.expect("resting");
+    come_to("b1", 30);
+    let is_stored = async |task| egress.log_is_stored(task, Duration::ZERO).await;
+    for (last, all) in [(19, [false, false]), (20, [false, true]), (30, [true, true])] {
+        egress.log_stored(("b1".to_owned(), last));
+        assert_eq!([is_stored(1).await, is_stored(2).await], all, "{last}");
+    }
+    // Another life of the router has said more of the open one.
+    come_to("b2", 5);
+    assert!(!is_stored(2).await, "not everything of the life before is stored");
+    egress.log_stored(("b2".to_owned(), 0));
+    assert_eq!([is_stored(1).await, is_stored(2).await], [false, true]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

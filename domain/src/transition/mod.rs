@@ -160,6 +160,12 @@ pub fn transition(task: &Task, envelope: &Envelope) -> (Task, Step) {
         ci::upstream(&mut draft, said);
     } else if let Input::Decided { decision } = &envelope.input {
         decide::decided_after(&mut draft, decision);
+    } else if let Input::ModelCallRefused { turn, .. } | Input::PicturesRefused { turn } = envelope.input {
+        // What the call was charged is taken back; no model is asked any more.
+        work::worked(&mut draft, &Input::ModelCallRefused { turn, fallback: None });
+    } else if matches!(envelope.input, Input::Replied { .. }) {
+        // The question was charged with its worst case before the end.
+        steer::asked(&mut draft, &envelope.input);
     } else if matches!(envelope.input, Input::LogAttached) {
         // An edit that was under way may have come before the file that it is to link.
         draft.show_status();

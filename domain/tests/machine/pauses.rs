@@ -22,6 +22,20 @@ fn a_call_that_is_refused_after_a_pause_and_a_resume_is_taken_back_once() {
 }
 
 #[test]
+fn a_call_that_is_refused_behind_the_end_is_taken_back_once() {
+    let fallback = Some(Fallback { from: "big".into(), to: "spare".into(), why: FallbackReason::Away });
+    for refused in [Input::ModelCallRefused { turn: 1, fallback }, Input::PicturesRefused { turn: 1 }] {
+        let mut walk = Walk::running(TaskKind::Fix);
+        walk.feed(Input::ModelCallStarting { turn: 1, worst_micro_usd: 10 }).decide(said(101, Verb::Stop));
+        assert_eq!((walk.task.state.ended(), walk.task.spent.micro_usd), (true, 10));
+        walk.ignores(Input::ModelCallRefused { turn: 2, fallback: None }).feed(refused.clone());
+        assert_eq!(walk.last.events, [Event::ModelCallUncharged { turn: 1, fallback: None }]);
+        assert_eq!((walk.task.state.ended(), walk.task.spent.micro_usd, walk.task.model_worst), (true, 0, 0));
+        walk.ignores(refused);
+    }
+}
+
+#[test]
 fn a_conversation_that_begins_anew_has_five_turns_of_its_own() {
     let mut walk = Walk::running(TaskKind::Fix);
     for _ in 0..4 {

@@ -128,7 +128,7 @@ fn what_is_noticed_outside_is_posted_where_it_belongs() {
 }
 
 #[test]
-fn a_persons_question_is_charged_in_any_state_but_the_end() {
+fn a_persons_question_is_charged_in_any_state_and_settled_behind_the_end() {
     let starting = || Input::ReplyStarting { number: 150, call: 1, worst_micro_usd: 50 };
     let replied = || Input::Replied {
         number: 150,
@@ -152,7 +152,11 @@ fn a_persons_question_is_charged_in_any_state_but_the_end() {
         let (micro_usd, tokens) = (before.spent.micro_usd + 7, before.spent.tokens + 15);
         let spent = Spent { micro_usd, tokens, ..before.spent };
         assert_eq!(walk.task, Task { spent, seq: before.seq + 2, ..before });
-        walk.feed(Input::IssueClosed).ignores(starting()).ignores(replied());
+        walk.feed(starting()).feed(Input::IssueClosed).ignores(starting()).feed(replied());
+        assert!(matches!(&walk.last.events[..], [Event::Replied(_)]) && walk.last.effects.is_empty());
+        let (micro_usd, tokens) = (micro_usd + 7, tokens + 15);
+        assert_eq!((walk.task.spent.micro_usd, walk.task.spent.tokens, walk.task.reply_worst), (micro_usd, tokens, 0));
+        assert!(walk.task.state.ended());
     }
 }
 

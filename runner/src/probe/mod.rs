@@ -30,7 +30,7 @@ pub fn main(words: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["try", plan] => carry_out(&serde_json::from_str(plan).context("the plan")?),
         ["hold", host, port] => network::hold(host, port.parse().context("the port")?),
-        ["listen", port] => network::listen(port.parse().context("the port")?),
+        ["listen", port, token] => network::listen(port.parse().context("the port")?, token),
         ["flood", resolver, to, ms] => flood::flood(
             resolver.parse().context("the resolver")?,
             to.parse().context("the address")?,
@@ -42,8 +42,8 @@ pub fn main(words: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
         ["take-watcher"] => Ok(watch::take_one()),
         ["forge", id] => daemon::forge(id.parse().context("the request")?),
         _ => bail!(
-            "probe try <plan> | hold <host> <port> | listen <port> | flood <resolver> <address> <ms> | daemon <file> | take-watchers | take-watcher \
-             | forge <request>"
+            "probe try <plan> | hold <host> <port> | listen <port> <token> | flood <resolver> <address> <ms> | daemon <file> | take-watchers \
+             | take-watcher | forge <request>"
         ),
     }
 }

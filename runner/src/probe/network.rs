@@ -4,6 +4,7 @@ use std::fs::read_to_string;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use protocol::probe::{Finding, LookUp, NO_ANSWER, OPEN, Reach, Talk};
@@ -211,14 +212,36 @@ fn spoken(heard: &[u8]) -> Option<String> {
     (!heard.is_empty()).then(|| format!("{OPEN}: {} bytes", heard.len()))
 }
 
-/// Accepts every connection to a port and prints the peer, until it is killed.
-pub fn listen(port: u16) -> anyhow::Result<ExitCode> {
+/// Accepts every connection to a port until it is killed, and prints the peer of each that begins with the token, or that is one too many to be
+/// read.
+pub fn listen(port: u16, token: &str) -> anyhow::Result<ExitCode> {
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port))?;
-    for stream in listener.incoming().flatten() {
-        let from = stream.peer_addr().map_or_else(|_| "somebody".to_owned(), |peer| peer.ip().to_string());
-        println!("heard {from}");
-    }
+    let reading = AtomicUsize::new(0);
+    std::thread::scope(|threads| {
+        for stream in listener.incoming().flatten() {
+            let from = stream.peer_addr().map_or_else(|_| "somebody".to_owned(), |peer| peer.ip().to_string());
+            if reading.load(Ordering::Relaxed) >= AT_ONCE {
+                println!("heard {from}");
+                continue;
+            }
+            reading.fetch_add(1, Ordering::Relaxed);
+            let reading = &reading;
+            threads.spawn(move || {
+                if carries(stream, token.as_bytes()) {
+                    println!("heard {from}");
+                }
+                reading.fetch_sub(1, Ordering::Relaxed);
+            });
+        }
+    });
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether the connection begins with the token; nothing after that is read.
+fn carries(mut stream: TcpStream, token: &[u8]) -> bool {
+    let mut beginning = vec![0; token.len()];
+    let read = stream.set_read_timeout(Some(PATIENCE)).and_then(|()| stream.read_exact(&mut beginning));
+    read.is_ok() && beginning == token
 }
 
 #[cfg(test)]
@@ -252,6 +275,17 @@ mod tests {
         assert_eq!(heard, "token");
         drop(listener);
         assert_eq!(tcp(to, "token"), "refused");
+    }
+
+    #[test]
+    fn a_connection_counts_if_it_begins_with_the_token() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let to = listener.local_addr().expect("its address");
+        for (words, counts) in [("token", true), ("token, more", true), ("tok", false), ("other", false), ("", false)] {
+            TcpStream::connect(to).expect("connected").write_all(words.as_bytes()).expect("sent");
+            let (stream, _) = listener.accept().expect("it came");
+            assert_eq!(carries(stream, b"token"), counts, "{words:?}");
+        }
     }
 
     #[test]

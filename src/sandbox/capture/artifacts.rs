@@ -79,8 +79,7 @@ impl Captures {
         let session: Arc<Session> = self.sessions.of(task).await?;
         match found(&session, rules).await {
             Err(e @ (SandboxError::Gone(_) | SandboxError::Unavailable(_))) => {
-                self.sessions.drop_session(task, &session).await;
-                Err(self.sessions.unless_trusted(task, e).await)
+                Err(self.sessions.dropped_after(task, &session, e).await)
             }
             found => found,
         }

@@ -52,10 +52,7 @@ impl Captures {
             Err(SandboxError::Refused(why) | SandboxError::Limit(why)) => {
                 return Ok(Captured::Refused { reasons: vec![why] });
             }
-            Err(e) => {
-                self.sessions.drop_session(task, &session).await;
-                return Err(self.sessions.unless_trusted(task, e).await);
-            }
+            Err(e) => return Err(self.sessions.dropped_after(task, &session, e).await),
         };
         let captured = self.quarantines.examine(quarantine?, spec, &tree, &mut pack).await?;
         self.carried.forget(task);

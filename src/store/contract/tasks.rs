@@ -209,6 +209,10 @@ pub async fn every_projection_is_read_back(fresh: Fresh) {
     assert!(store.effect_started(effect.id, epoch).await.expect("begun"));
     store.hold_charge(effect.id).await.expect("held");
     assert!(store.next_effect(id, Queue::Work).await.expect("read").expect("owed").charge_kept);
+    assert!(!store.charge_was_kept(id).await.expect("read"), "it is still open");
+    let dropped = "UPDATE effects SET state = 'dropped' WHERE id = $1";
+    sqlx::query(dropped).bind(effect.id).execute(&by_hand).await.expect("dropped");
+    assert!(store.charge_was_kept(id).await.expect("read"));
     store.ready().await.expect("ready");
     let look = Store::look(fresh.location.clone()).await.expect("looked").expect("there");
     assert_eq!(look.tasks(10).await.expect("read").len(), 1);

@@ -1,4 +1,4 @@
-//! Open effects that this version cannot parse, because a newer one stored them or they are damaged.
+//! Open effects that this version cannot parse, and those of a task that it cannot, because a newer one stored them or they are damaged.
 //!
 //! Where hosts share the store a version that can read it may come, so a step is left as it is. Otherwise it is closed, and people are told;
 //! a text never is: it would be lost without a word. Tests: `tests/stories/faults.rs`.
@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// Time between two looks at an effect that is left.
+/// Time between two looks at an effect, or a task, that is left.
 const LOOK: Duration = Duration::from_secs(5 * 60);
 
 impl Outbox {
@@ -39,6 +39,12 @@ impl Outbox {
         }
         self.wait(LOOK, bell).await;
         Ok(())
+    }
+
+    /// Leaves the effects of a task that cannot be read; the store has it in the log, and `/readyz` names it.
+    pub(super) async fn pass_over(&self, bell: &Notify) {
+        metrics::counter!("caisson_outbox_failures_total").increment(1);
+        self.wait(LOOK, bell).await;
     }
 
     /// Closes an effect and tells a person; `/resume` wants it anew.
