@@ -340,7 +340,8 @@ mod tests {
     #[test]
     fn of_several_languages_image_and_test_command_follow_the_same_one() {
         let npm = r#"{"scripts":{"test":"node t.js"}}"#;
-        let pairs: [(&[(&str, &str)], &str, &str); 12] = [
+        type Files<'a> = &'a [(&'a str, &'a str)];
+        let pairs: [(Files<'_>, &str, &str); 12] = [
             (&[("pyproject.toml", ""), ("go.mod", "")], "go", "go test -v ./..."),
             (&[("pyproject.toml", "[tool.pytest]"), ("go.mod", "")], "python", "python3 -m pytest -q -rA"),
             (&[("pyproject.toml", ""), ("test_a.py", ""), ("go.mod", "")], "python", "python3 -m unittest -v"),

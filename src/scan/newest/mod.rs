@@ -116,7 +116,8 @@ fn name_of(dependency: &Dependency) -> PackageName {
 pub fn is_of_registry(dependency: &Dependency) -> bool {
     let asked = dependency.asked.as_str();
     let elsewhere = asked.contains("://") || asked.starts_with("git ") || asked.starts_with('@');
-    !elsewhere && !(dependency.ecosystem == "npm" && asked.contains(['/', ':']))
+    let of_npm_elsewhere = dependency.ecosystem == "npm" && asked.contains(['/', ':']);
+    !(elsewhere || of_npm_elsewhere)
 }
 
 /// What was read of the folder.
