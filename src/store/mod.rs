@@ -82,10 +82,7 @@ pub enum StoreError {
     #[error("the store was made by a newer or damaged version: {0}")]
     Migrate(#[from] sqlx::migrate::MigrateError),
     /// A store opened for reading has the schema of another version.
-    #[error(
-        "the store has the shape of {} version of caisson ({found}; this one knows {known}): look with that version, or start `caisson serve` of this one first",
-        if found < known { "an older" } else { "a newer" }
-    )]
+    #[error("{}", of_another_version(*found, *known))]
     Shape {
         /// Number of the newest migration that the store has.
         found: i64,
@@ -180,6 +177,15 @@ pub enum StoreError {
     /// Writing is impossible: the writer has ended, or the store was opened by [`Store::look`].
     #[error("the store is closed, or was opened for looking only")]
     Closed,
+}
+
+/// `compose/up.sh` knows the store of an older version by these words.
+fn of_another_version(found: i64, known: i64) -> String {
+    let (version, hint) = match found < known {
+        true => ("an older", "look with that version, or start `caisson serve` of this one first"),
+        false => ("a newer", "use that version, or a copy of the store from before it"),
+    };
+    format!("the store has the shape of {version} version of caisson ({found}; this one knows {known}): {hint}")
 }
 
 fn elsewhere(repository: &str, address: &str, silent: &bool) -> String {
