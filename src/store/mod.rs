@@ -70,7 +70,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// Why the store could not be opened, read, written or copied.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The database could not be made or reached, or another process writes into it.
+    /// The database could not be made, reached or migrated, or another process writes into it.
     #[error("the store at {path} cannot be opened: {source}")]
     Open {
         /// SQLite's file, or the PostgreSQL database's address without a password.
@@ -78,9 +78,9 @@ pub enum StoreError {
         /// What failed, an I/O error of this machine included.
         source: sqlx::Error,
     },
-    /// It could not be migrated to the newest schema, for example because a newer version made it.
+    /// Its migrations are not those of this version, for example because a newer version made it.
     #[error("the store was made by a newer or damaged version: {0}")]
-    Migrate(#[from] sqlx::migrate::MigrateError),
+    Migrate(#[source] sqlx::migrate::MigrateError),
     /// A store opened for reading has the schema of another version.
     #[error("{}", of_another_version(*found, *known))]
     Shape {
@@ -255,8 +255,8 @@ impl Store {
     /// [`Store::look`].
     ///
     /// # Errors
-    /// [`StoreError::Open`] when it cannot be reached, or another process writes into that database; [`StoreError::Migrate`] when a
-    /// newer version made it.
+    /// [`StoreError::Open`] when it cannot be reached or migrated, or another process writes into that database; [`StoreError::Migrate`]
+    /// when a newer version made it.
     pub async fn open(at: impl Into<Location>) -> Result<Self, StoreError> {
         let location = at.into();
         location.make()?;
