@@ -1,5 +1,6 @@
 #!/bin/sh
-# `make down`: stops what `make up` started, and removes the sandboxes and networks of that installation. Data stays.
+# `make down`: stops what `make up` started, and removes the sandboxes and networks of that installation: a task at work goes on from its last
+# commit. Data stays.
 set -eu
 HERE=$(cd "$(dirname "$0")" && pwd)
 why=$(timeout 10 docker version 2>&1 >/dev/null) || case $why in

@@ -102,8 +102,11 @@ if [ -s "$kept" ]; then
     rm -f "$kept"
 fi
 public=$CAISSON_PUBLIC_URL
-listed=$(compose run --rm -T --no-deps caisson --config=/var/lib/caisson/caisson.toml repo list </dev/null 2>&1) ||
-    die "the repositories could not be listed: $listed"
+# A store of an older version has repositories, or is as good as one without: the bot brings it to this version when it starts.
+listed=$(compose run --rm -T --no-deps caisson --config=/var/lib/caisson/caisson.toml repo list </dev/null 2>&1) || case $listed in
+    *"the shape of an older version of caisson"*) ;;
+    *) die "the repositories could not be listed: $listed" ;;
+esac
 case $listed in
 *"no repository yet"*)
     echo "Open $public. Next: compose/caisson.sh repo add <git-url> --writer <login>, then \`make up\` again: it starts the bot."

@@ -322,6 +322,26 @@ fn make_up_that_failed_in_setup_can_be_repeated_with_the_same_admin() {
     assert!(said.contains("Open http://localhost:4000."), "{said}");
 }
 
+/// The start that follows migrates it.
+#[test]
+fn make_up_goes_on_over_the_store_of_an_older_version() {
+    const SET_UP: &str = r#"echo "$*" >>"$stage/calls"
+case "$*" in *"repo list"*) cat "$stage/why"; exit 1 ;; esac"#;
+    let stage = Stage::new(&[("docker", SET_UP), ("id", "echo 0"), ("chown", "")]);
+    let place = copy_of_compose(&stage);
+    fs::write(place.join("images/build.sh"), "#!/bin/sh\n").unwrap();
+    let up = |why: &str| {
+        fs::write(stage.0.path().join("why"), why).unwrap();
+        stage.run_with(&place.join("up.sh"), &[("CAISSON_DOCKER_GID", "0")])
+    };
+    let (out, said) = up("error: the store failed\n");
+    assert!(!out.status.success() && said.contains("could not be listed: error: the store failed"), "{said}");
+    assert!(!stage.read("calls").contains("restart caisson"), "{said}");
+    let (out, said) = up("error: the store has the shape of an older version of caisson (1; this one knows 2): …\n");
+    assert!(out.status.success() && said.contains("write an issue with /fix"), "{said}");
+    assert!(stage.read("calls").contains("restart caisson\n"), "{}", stage.read("calls"));
+}
+
 #[test]
 fn a_setting_of_one_command_counts_more_than_the_file_of_settings() {
     let (stage, place) = installation();

@@ -56,8 +56,16 @@ fn set_aside(log: &Path, longest: u64) -> Result<()> {
     Ok(())
 }
 
-/// Checks that a broker that somebody else started accepts sandboxes of this configuration.
+/// Checks that a broker that somebody else started accepts sandboxes of this configuration. One of another installation is refused, because
+/// that one's sandboxes belong to no task of this store and would be removed.
 fn suits(config: &Process, info: &EngineInfo) -> Result<()> {
+    if info.installation != config.installation {
+        let (socket, own) = (config.broker.socket.display(), &config.installation);
+        let what = format!("the broker on {socket} is that of the installation {}, not of {own}", info.installation);
+        let hint =
+            format!("give each installation its own broker.socket, or start that broker with `--installation {own}`");
+        return Err(Complaint::new(what).hint(hint).into());
+    }
     if config.sandbox.workspace_mib > 0 || info.plain_workspaces {
         return Ok(());
     }
@@ -236,6 +244,21 @@ mod tests {
 
     fn lives(pid: u32) -> bool {
         Path::new(&format!("/proc/{pid}")).exists()
+    }
+
+    #[test]
+    fn a_broker_of_another_installation_is_not_used() {
+        let config = Process::from_layers(Path::new("x"), "installation = \"home\"\n", &|_| None).expect("usable");
+        let suited = |installation: &str| {
+            let info = serde_json::json!({
+                "version": 1, "installation": installation, "engine": "", "kernel": "", "cgroup": "2", "daemon": "",
+                "runner": "", "seccomp": "", "images": [], "plain_workspaces": true, "warnings": [],
+            });
+            suits(&config, &serde_json::from_value(info).expect("a broker's answer"))
+        };
+        assert!(suited("home").is_ok());
+        let error = suited("work").expect_err("refused");
+        assert!(error.to_string().contains("that of the installation work, not of home"), "{error:#}");
     }
 
     #[test]

@@ -6,11 +6,13 @@ use super::printer::{Complaint, Printer};
 use super::store::location;
 use crate::bot::Patience;
 use crate::config::Process;
+use crate::config::process::Listen;
 use crate::egress;
 use crate::server::Reload;
 use crate::store::{Store, StoreError};
 use anyhow::{Context, Result};
 use std::ffi::CString;
+use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -106,18 +108,24 @@ async fn usable(config: &Process) -> Result<(), String> {
             looked => drop(looked?),
         }
         egress::policy(&now.egress)?;
-        // Ports of this bot will be free for the next start.
-        let own = [config.listen.webhooks.port(), config.listen.ops.port()];
-        for at in [now.listen.webhooks, now.listen.ops].into_iter().filter(|at| !own.contains(&at.port())) {
-            TcpListener::bind(at).await.with_context(|| format!("cannot listen on {at}"))?;
-        }
-        anyhow::Ok(())
+        can_listen(&now.listen, &config.listen).await
     };
     match tokio::time::timeout(TRIED_WITHIN, tried).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => Err(format!("{error:#}")),
         Err(_) => Err(format!("forge and database did not answer within {} s", TRIED_WITHIN.as_secs())),
     }
+}
+
+/// Tries the addresses of the next start. Ports that this bot has will be free then, so of these the address alone is tried: it may be none of
+/// this machine.
+async fn can_listen(next: &Listen, own: &Listen) -> Result<()> {
+    let ports = [own.webhooks.port(), own.ops.port()];
+    for at in [next.webhooks, next.ops] {
+        let tried = if ports.contains(&at.port()) { SocketAddr::new(at.ip(), 0) } else { at };
+        TcpListener::bind(tried).await.with_context(|| format!("cannot listen on {at}"))?;
+    }
+    Ok(())
 }
 
 /// Handles the bot's signals in this thread, or blocks them so that they stay pending, also over `exec`.
@@ -146,4 +154,23 @@ pub(super) fn begin_anew() -> Complaint {
         },
     };
     Complaint::new("the bot could not begin anew").because(why).hint("caisson serve")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[tokio::test]
+    async fn no_life_begins_with_an_address_of_another_machine_at_the_same_port() {
+        let listen = |webhooks: &str| {
+            let text = format!("[listen]\nwebhooks = \"{webhooks}\"\n");
+            Process::from_layers(Path::new("x"), &text, &|_| None).expect("usable").listen
+        };
+        let own = listen("127.0.0.1:8440");
+        can_listen(&listen("0.0.0.0:8440"), &own).await.expect("its own port");
+        // RFC 5737: the address of no machine.
+        let error = can_listen(&listen("192.0.2.1:8440"), &own).await.expect_err("refused");
+        assert!(error.to_string().contains("cannot listen on 192.0.2.1:8440"), "{error:#}");
+    }
 }

@@ -76,10 +76,16 @@ mod tests {
         let newest = by_hand(dir.path(), "DELETE FROM _sqlx_migrations WHERE version = (SELECT MAX(version) FROM _sqlx_migrations) RETURNING version").await;
         let older = Store::look(dir.path()).await.map(|_| ()).expect_err("an older shape");
         assert!(matches!(older, StoreError::Shape { found, known } if found < known), "{older}");
+        // By these words `make up` goes on to the start that migrates it.
+        let words = "the shape of an older version of caisson";
+        assert!(older.to_string().contains(words), "{older}");
+        let up = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/compose/up.sh"));
+        assert!(up.contains(words), "{up}");
         assert_eq!(by_hand(dir.path(), COUNT).await, known - 1, "it was not brought to ours");
         let later = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'later', TRUE, x'00', 0) RETURNING version";
         assert!(by_hand(dir.path(), later).await > newest);
         let newer = Store::look(dir.path()).await.map(|_| ()).expect_err("a newer shape");
         assert!(matches!(newer, StoreError::Shape { found: 9999, .. }), "{newer}");
+        assert!(newer.to_string().contains("use that version") && !newer.to_string().contains("serve"), "{newer}");
     }
 }

@@ -71,7 +71,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// Why the store could not be opened, read, written or copied.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The database could not be made or reached, or another process writes into it.
+    /// The database could not be made, reached or migrated, or another process writes into it.
     #[error("the store at {path} cannot be opened: {source}")]
     Open {
         /// SQLite's file, or the PostgreSQL database's address without a password.
@@ -79,14 +79,11 @@ pub enum StoreError {
         /// What failed, an I/O error of this machine included.
         source: sqlx::Error,
     },
-    /// It could not be migrated to the newest schema, for example because a newer version made it.
+    /// Its migrations are not those of this version, for example because a newer version made it.
     #[error("the store was made by a newer or damaged version: {0}")]
-    Migrate(#[from] sqlx::migrate::MigrateError),
+    Migrate(#[source] sqlx::migrate::MigrateError),
     /// A store opened for reading has the schema of another version.
-    #[error(
-        "the store has the shape of {} version of caisson ({found}; this one knows {known}): look with that version, or start `caisson serve` of this one first",
-        if found < known { "an older" } else { "a newer" }
-    )]
+    #[error("{}", of_another_version(*found, *known))]
     Shape {
         /// Number of the newest migration that the store has.
         found: i64,
@@ -183,6 +180,15 @@ pub enum StoreError {
     Closed,
 }
 
+/// `compose/up.sh` knows the store of an older version by these words.
+fn of_another_version(found: i64, known: i64) -> String {
+    let (version, hint) = match found < known {
+        true => ("an older", "look with that version, or start `caisson serve` of this one first"),
+        false => ("a newer", "use that version, or a copy of the store from before it"),
+    };
+    format!("the store has the shape of {version} version of caisson ({found}; this one knows {known}): {hint}")
+}
+
 fn elsewhere(repository: &str, address: &str, silent: &bool) -> String {
     match silent {
         true => format!("{address} had the repository {repository} last and is silent: start it, or remove its entry"),
@@ -251,8 +257,8 @@ impl Store {
     /// [`Store::look`].
     ///
     /// # Errors
-    /// [`StoreError::Open`] when it cannot be reached, or another process writes into that database; [`StoreError::Migrate`] when a
-    /// newer version made it.
+    /// [`StoreError::Open`] when it cannot be reached or migrated, or another process writes into that database; [`StoreError::Migrate`]
+    /// when a newer version made it.
     pub async fn open(at: impl Into<Location>) -> Result<Self, StoreError> {
         let location = at.into();
         location.make()?;

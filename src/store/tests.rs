@@ -368,6 +368,19 @@ async fn the_file_lies_where_its_directory_is_and_is_its_owners_alone() {
     }
 }
 
+/// As one does on a full disk, or for a user of PostgreSQL who may not make tables.
+#[tokio::test]
+async fn a_migration_that_fails_is_not_taken_for_a_newer_version() {
+    let dir = tempfile::tempdir().expect("dir");
+    let by_hand = Location::from(dir.path()).by_hand().await.expect("opened");
+    sqlx::query("CREATE TABLE tasks (id INTEGER)").execute(&by_hand).await.expect("made");
+    by_hand.close().await;
+    let error = Store::open(dir.path()).await.map(|_| ()).expect_err("a migration makes that table");
+    let text = error.to_string();
+    assert!(matches!(error, StoreError::Open { .. }) && text.contains("already exists"), "{text}");
+    assert!(!text.contains("newer"), "{text}");
+}
+
 /// Permanent settings of a file are made at its creation; the others belong to the writing connection.
 #[tokio::test]
 async fn a_new_file_has_large_pages_and_a_write_ahead_log_and_its_writer_waits_for_the_disk() {

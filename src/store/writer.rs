@@ -11,6 +11,7 @@ use super::{
 use domain::TaskId;
 use futures_util::FutureExt;
 use sqlx::any::{Any, AnyArguments};
+use sqlx::migrate::MigrateError;
 use sqlx::{AnyConnection, AssertSqlSafe, Connection, Executor};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::sync::{mpsc, oneshot};
@@ -57,10 +58,18 @@ struct Line {
     location: Location,
 }
 
+/// A statement that failed, for lack of disk or of a right, says nothing about the version of what is there.
+fn unmigrated(location: &Location, error: MigrateError) -> StoreError {
+    match error {
+        MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _) => location.failed(source),
+        other => StoreError::Migrate(other),
+    }
+}
+
 impl Line {
     async fn open(location: Location) -> Result<Self, StoreError> {
         let mut connection = location.writer().await.map_err(|error| location.failed(error))?;
-        location.migrations().run(&mut connection).await?;
+        location.migrations().run(&mut connection).await.map_err(|error| unmigrated(&location, error))?;
         Ok(Self { connection: Some(connection), location })
     }
 

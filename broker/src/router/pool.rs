@@ -9,6 +9,9 @@ use crate::engine::{Engine, Filters};
 use crate::name;
 use crate::subnet::{CANDIDATES, Layout, overlap};
 
+/// Prefix of the largest private network, 10.0.0.0/8 (RFC 1918).
+const LARGEST_PRIVATE: u8 = 8;
+
 pub async fn layout(
     engine: &dyn Engine,
     networks: &Networks,
@@ -35,7 +38,7 @@ pub async fn layout(
                 Problem::new(
                     ProblemKind::Conflict,
                     format!(
-                        "none of {} is free for the subnets; name a private network that is",
+                        "none of {} is free for the subnets; name a private network that is (router.pool)",
                         CANDIDATES.join(", ")
                     ),
                 )
@@ -60,8 +63,15 @@ async fn taken(engine: &dyn Engine, routes: &[(Net, String)]) -> Result<Vec<(Net
             taken.extend(subnet.map(|net| (net, whose.clone())));
         }
     }
-    taken.extend(routes.iter().map(|(net, device)| (*net, format!("a route of this machine by {device}"))));
+    taken.extend(to_networks(routes));
     Ok(taken)
+}
+
+/// The routes that lead to a network in particular. One of more addresses than any private network has is a part of a default route: a VPN
+/// that takes all traffic adds 0.0.0.0/1 and 128.0.0.0/1, which would leave no network free.
+fn to_networks(routes: &[(Net, String)]) -> impl Iterator<Item = (Net, String)> {
+    let particular = routes.iter().filter(|(net, _)| net.prefix >= LARGEST_PRIVATE);
+    particular.map(|(net, device)| (*net, format!("a route of this machine by {device}")))
 }
 
 fn free(layout: &Layout, taken: &[(Net, String)]) -> Result<Layout, Problem> {
@@ -69,7 +79,10 @@ fn free(layout: &Layout, taken: &[(Net, String)]) -> Result<Layout, Problem> {
         None => Ok(*layout),
         Some((net, whose)) => Err(Problem::new(
             ProblemKind::Conflict,
-            format!("pool {} overlaps {net}, {whose}; name another private network for the subnets", layout.whole()),
+            format!(
+                "pool {} overlaps {net}, {whose}; name another private network for the subnets (router.pool)",
+                layout.whole()
+            ),
         )),
     }
 }
@@ -85,5 +98,18 @@ mod tests {
         let problem = free(&layout, &taken).unwrap_err();
         assert!(problem.text.contains("10.90.0.0/20") && problem.text.contains("vpn0"), "{problem}");
         assert!(free(&Layout::parse("10.91.0.0/24").unwrap(), &taken).is_ok());
+    }
+
+    #[test]
+    fn a_vpn_that_takes_all_traffic_leaves_every_network_free() {
+        let route = |net: &str| (net.parse::<Net>().unwrap(), "tun0".to_owned());
+        let all = [route("0.0.0.0/1"), route("128.0.0.0/1")];
+        let free_with = |routes: &[(Net, String)], pool: &str| {
+            free(&Layout::parse(pool).unwrap(), &to_networks(routes).collect::<Vec<_>>()).is_ok()
+        };
+        assert!(CANDIDATES.iter().all(|pool| free_with(&all, pool)));
+        // A VPN to a private network leads there in particular.
+        let private = [route("10.0.0.0/8")];
+        assert!(!free_with(&private, "10.213.0.0/20") && free_with(&private, "172.29.240.0/20"));
     }
 }

@@ -85,7 +85,7 @@ pub(super) async fn store(report: &mut Report, config: &Process) -> Entries {
     match Store::look(location.clone()).await {
         Ok(Some(_)) => report.good("store", location.to_string()),
         Ok(None) => report.note("store", format!("{location} is empty; the first `caisson serve` makes what it needs")),
-        Err(error @ StoreError::Shape { .. }) => report.note("store", error.to_string()),
+        Err(StoreError::Shape { found, known }) => of_another_version(report, found, known),
         Err(error) => report.fault("store", error.to_string(), hint),
     }
     // Problems with the store itself were reported above.
@@ -107,6 +107,15 @@ pub(super) async fn store(report: &mut Report, config: &Process) -> Entries {
         }
     }
     entries
+}
+
+/// A start migrates the store of an older version, and refuses that of a newer one.
+fn of_another_version(report: &mut Report, found: i64, known: i64) {
+    let text = StoreError::Shape { found, known }.to_string();
+    match found < known {
+        true => report.note("store", text),
+        false => report.fault("store", text, "`caisson serve` of this version does not start with it"),
+    }
 }
 
 /// Checks a secret by reading it as the bot does; `lost` brings one back that is not there.
@@ -207,6 +216,16 @@ mod tests {
         };
         assert!(looked(0o750).findings[0].hint.starts_with("chmod 700 "));
         assert_eq!(looked(0o700).faults(), 0);
+    }
+
+    #[test]
+    fn a_store_that_the_bot_cannot_start_with_is_a_fault() {
+        let faults = |found: i64| {
+            let mut report = Report::default();
+            of_another_version(&mut report, found, 7);
+            (report.findings.len(), report.faults())
+        };
+        assert_eq!((faults(6), faults(8)), ((1, 0), (1, 1)));
     }
 
     #[test]
