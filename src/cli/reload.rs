@@ -170,7 +170,7 @@ mod tests {
         let own = listen("127.0.0.1:8440");
         can_listen(&listen("0.0.0.0:8440"), &own).await.expect("its own port");
         // RFC 5737: the address of no machine.
-        let error = can_listen(&listen("192.0.2.1:8440"), &own).await.expect_err("refused");
-        assert!(error.to_string().contains("cannot listen on 192.0.2.1:8440"), "{error:#}");
+        let error = can_listen(&listen("198.51.100.1:8440"), &own).await.expect_err("refused");
+        assert!(error.to_string().contains("cannot listen on 198.51.100.1:8440"), "{error:#}");
     }
 }
