@@ -122,6 +122,18 @@ pub fn without_names(text: &str) -> String {
     out + &text[from..]
 }
 
+/// The text without the lines in which these of its commands stand: `/deny a.test` with words below it gives the words.
+pub fn without_lines(text: &str, of: impl Fn(&Verb) -> bool) -> String {
+    let (mut out, mut from) = (String::with_capacity(text.len()), 0);
+    for ((start, _), command) in Lines::read(text).open.into_iter().zip(parse(text, "").commands) {
+        if of(&command.verb) {
+            out.push_str(&text[from..start]);
+            from = text[start..].find('\n').map_or(text.len(), |at| start + at);
+        }
+    }
+    out + &text[from..]
+}
+
 fn command(name: String, argument: &Argument<'_>) -> Command {
     let unknown = |why| Verb::Unknown { word: name.clone(), why };
     let (strength, verb) = match spec(&name).map(|spec| (spec.strength, (spec.read)(argument))) {

@@ -10,7 +10,7 @@ use super::keys::{SLACK_MS, decision_key, first};
 use super::own::OwnCommandReader;
 use super::persons::{bare_key, command_alone, is_earlier};
 use super::read::{Thread, counts_in_part};
-use super::remarks::{RemarksBeside, beside};
+use super::remarks::{RemarksBeside, beside, beside_in_reply};
 use super::replies::{InlineComments, source as reply_source};
 use super::{long, words};
 use crate::clock::{Clock, now};
@@ -439,6 +439,10 @@ impl Decisions {
             verb = long::careful(verb);
         }
         let (left, denied) = (left(&[reply], &verb), denied(&[reply]));
+        let remarks = match persons.is_some() || long.is_some() {
+            true => RemarksBeside::default(),
+            false => beside_in_reply(&verb, reply),
+        };
         let who = (words::account(&reply.author), self.accounts.right(entry, &reply.author, rights).await?);
         if persons.is_some() || who.1 < Access::Write {
             verb = command_alone(verb, &[reply], who.1);
@@ -451,7 +455,7 @@ impl Decisions {
             edited: self.edits.reply_edited(entry, (reply.id, &reply.body), differs).await?,
             ..Decision::new(reply_source(reply), reply.id, who, verb)
         };
-        Ok(FoundDecision { left, long, denied, ..FoundDecision::alone(decision) })
+        Ok(FoundDecision { left, remarks, long, denied, ..FoundDecision::alone(decision) })
     }
 
     async fn is_open(&self, source: &Source, only: Option<&[Source]>) -> Result<bool, Trouble> {
