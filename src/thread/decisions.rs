@@ -16,7 +16,9 @@ use super::{long, words};
 use crate::clock::{Clock, now};
 use crate::config::Process;
 use crate::config::process::Repository;
-use crate::forge::{Comment, Issue, Review, ReviewComment, ReviewState, own_remarks, review_hash, text_hash};
+use crate::forge::{
+    Comment, Issue, Review, ReviewComment, ReviewState, asks_for_changes_since, own_remarks, review_hash, text_hash,
+};
 use crate::store::Store;
 use crate::trouble::Trouble;
 use domain::{Access, Commit, Decision, Others, Source, State, Task, TaskKind, Terms, Verb};
@@ -274,7 +276,9 @@ impl Decisions {
                 .collect(),
         };
         earlier.extend(found.iter().map(|it| it.decision.clone()));
-        earlier.retain(|decision| matches!(decision.verb, Verb::Approve { .. }));
+        // A request for changes that could not be taken takes back what its author approved before all the same.
+        let stands = |it: &Decision| !asks_for_changes_since(&thread.reviews, it.poster.id, it.number);
+        earlier.retain(|it| matches!(it.verb, Verb::Approve { .. }) && stands(it));
         for decision in found.iter_mut().map(|it| &mut it.decision).filter(|it| matches!(it.verb, Verb::Approve { .. }))
         {
             let before = earlier.iter().filter(|other| other.number < decision.number);
