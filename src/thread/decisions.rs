@@ -345,11 +345,13 @@ impl Decisions {
         })
     }
 
-    /// The verb of a comment. A plain remark that addresses the bot by name is a question, unless the agent is waiting for an answer.
+    /// The verb of a comment. A plain remark that addresses the bot by name is a question, unless the agent is waiting for an answer; a command
+    /// behind that name is none.
     fn asked(&self, task: &Task, comment: &Comment) -> Verb {
         let verb = words::comment(comment);
         let by_name = self.asked_as(task).and_then(|_| self.accounts.question_by_name(&comment.body));
-        by_name.filter(|_| matches!(verb, Verb::Say { .. })).unwrap_or(verb)
+        let by_name = by_name.filter(|_| matches!(verb, Verb::Say { .. }));
+        by_name.unwrap_or_else(|| self.accounts.or_behind_name(verb, &comment.body))
     }
 
     /// The name by which the bot is asked; none while the agent waits for words, which are an answer then.
@@ -372,7 +374,7 @@ impl Decisions {
             Some(_) => words::review_of_a_persons(review, &inline, &self.accounts.me.login),
             None => words::review(review, &inline, self.asked_as(task)),
         };
-        let Some(mut verb) = verb else { return Ok(None) };
+        let Some(mut verb) = verb.map(|verb| self.accounts.or_behind_name(verb, &review.body)) else { return Ok(None) };
         let own = own_remarks(review, &inline);
         let long = long::of_review(review, &own).filter(|_| persons.is_none());
         if long.is_some() {
@@ -437,7 +439,8 @@ impl Decisions {
         reply: &ReviewComment,
         rights: &mut HashMap<i64, Access>,
     ) -> Result<FoundDecision, Trouble> {
-        let (mut verb, persons) = (words::reply(reply, &self.accounts.me.login), task.persons_pull());
+        let (verb, persons) = (words::reply(reply, &self.accounts.me.login), task.persons_pull());
+        let mut verb = self.accounts.or_behind_name(verb, &reply.body);
         let long = words::too_long(&reply.body).filter(|_| persons.is_none());
         if long.is_some() {
             verb = long::careful(verb);
