@@ -12,7 +12,7 @@ use crate::fetch::{self, ApprovalState, Approved, ApprovedSource, Offer};
 use crate::forge::{
     Access, Account, Comment, ForgeError, ForgeReads, Gitea, RepoRef, Review, ReviewComment, ReviewState,
 };
-use crate::forge::{review_hash, text_hash};
+use crate::forge::{asks_for_changes_since, review_hash, text_hash};
 use crate::git::{Auth, Branch, RemoteUrl};
 use crate::server::{FetchedReport, UpstreamCiReport};
 use crate::store::Store;
@@ -105,12 +105,10 @@ impl StoreSource {
 
     async fn review_stands(
         &self,
-        at: &RepoRef,
-        pull: u64,
-        id: i64,
+        (at, pull): (&RepoRef, u64),
+        (reviews, id): (&[Review], i64),
         used: &Decision,
     ) -> Result<Option<String>, ForgeError> {
-        let reviews = self.forge.reviews(at, pull).await?;
         let Some(review) = reviews.iter().find(|review| review.id == id) else {
             return Ok(Some("the approving review was deleted".to_owned()));
         };
@@ -131,8 +129,9 @@ impl StoreSource {
         if let Some(why) = of_another(used, commit) {
             return Ok(Some(why));
         }
+        let reviews = self.forge.reviews(at, pull).await.map_err(|e| e.to_string())?;
         let withdrawn = match used.source {
-            Source::Review(id) => self.review_stands(at, pull, id, used).await,
+            Source::Review(id) => self.review_stands((at, pull), (&reviews, id), used).await,
             Source::Comment(id) => self.comment_stands(at, id, used).await,
             Source::Issue(_) => Ok(Some("an issue's text approves nothing".to_owned())),
             Source::Reply { .. } => Ok(Some("a reply on a line approves nothing".to_owned())),
@@ -140,6 +139,9 @@ impl StoreSource {
         };
         if let Some(why) = withdrawn.map_err(|e| e.to_string())? {
             return Ok(Some(why));
+        }
+        if asks_for_changes_since(&reviews, used.poster.id, used.number) {
+            return Ok(Some(format!("{} asked for changes after approving it", used.poster.login)));
         }
         let poster = Account { id: used.poster.id, login: used.poster.login.clone() };
         let right = self.forge.permission(at, &poster).await.map_err(|e| e.to_string())?;

@@ -43,6 +43,8 @@ mod tests;
 
 pub use amounts::amounts;
 pub use options::Opt;
-pub use parse::{Command, OwnNames, Parsed, is_own_name, may_hold_command, only_own, parse, parse_with, without_names};
+pub use parse::{
+    Command, OwnNames, Parsed, is_own_name, may_hold_command, only_own, parse, parse_with, without_lines, without_names,
+};
 pub use spec::{MAX_WORDS, Spec, Strength, Who};
 pub use table::{COMMANDS, answer_line, spec};

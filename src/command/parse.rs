@@ -15,6 +15,10 @@ pub type OwnNames = BTreeMap<String, Result<TaskKind, String>>;
 /// The longest name of a repository's own command, in bytes.
 const LONGEST_OWN: usize = 31;
 
+/// What may end a command that holds back and has a line for itself: people write `/stop.` and `/stop!`. Of any other an old text, which was
+/// none when it was written, could begin something.
+const MARKS: [char; 2] = ['.', '!'];
+
 /// One command of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
@@ -57,7 +61,7 @@ pub fn parse_with(text: &str, author: &str, own: &OwnNames) -> Parsed {
     let (mut commands, mut begins) = (Vec::new(), None);
     for (at, (start, word)) in lines.open.iter().enumerate() {
         let end = lines.open.get(at + 1).map_or(text.len(), |(next, _)| *next);
-        let (name, text) = (word.to_ascii_lowercase(), &text[start + 1 + word.len()..end]);
+        let (name, text) = (word.to_ascii_lowercase(), &text[name_end(text, *start, word)..end]);
         let argument = Argument { text, author };
         if *start == first && spec(&name).is_none() && is_own_name(&name) {
             begins = Some(name.clone());
@@ -109,6 +113,12 @@ fn first_word(text: &str) -> usize {
     text.len() - text.trim_start().len()
 }
 
+/// Where what stands behind the command begins whose slash is at `start`.
+fn name_end(text: &str, start: usize, word: &str) -> usize {
+    let behind = &text[start + 1 + word.len()..];
+    text.len() - behind.trim_start_matches(MARKS).len()
+}
+
 /// The text without the names of its commands: `/fix the parser` gives `the parser`.
 pub fn without_names(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -116,7 +126,19 @@ pub fn without_names(text: &str) -> String {
     for (start, word) in Lines::read(text).open {
         if spec(&word.to_ascii_lowercase()).is_some() {
             out.push_str(&text[from..start]);
-            from = start + 1 + word.len();
+            from = name_end(text, start, &word);
+        }
+    }
+    out + &text[from..]
+}
+
+/// The text without the lines in which these of its commands stand: `/deny a.test` with words below it gives the words.
+pub fn without_lines(text: &str, of: impl Fn(&Verb) -> bool) -> String {
+    let (mut out, mut from) = (String::with_capacity(text.len()), 0);
+    for ((start, _), command) in Lines::read(text).open.into_iter().zip(parse(text, "").commands) {
+        if of(&command.verb) {
+            out.push_str(&text[from..start]);
+            from = text[start..].find('\n').map_or(text.len(), |at| start + at);
         }
     }
     out + &text[from..]
@@ -197,13 +219,44 @@ fn command_word<'a>(text: &'a str, range: &Range<usize>, is_first: bool) -> Opti
         return None;
     }
     let word = rest.split(|c: char| c.is_whitespace()).next().unwrap_or_default();
+    let alone = rest.lines().next().is_some_and(|line| line.trim_end() == word);
+    let bare = word.trim_end_matches(MARKS);
+    let holds_back =
+        spec(&bare.to_ascii_lowercase()).is_some_and(|it| matches!(it.strength, Strength::Pause | Strength::Stop));
+    if alone && holds_back {
+        return Some(bare);
+    }
     let name = word.to_ascii_lowercase();
     (is_letters(word) || spec(&name).is_some() || is_first && is_own_name(&name)).then_some(word)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::may_hold_command;
+    use super::{may_hold_command, parse, without_lines, without_names};
+    use domain::Verb;
+
+    #[test]
+    fn what_holds_back_and_has_a_line_for_itself_may_end_as_a_sentence() {
+        let verbs = |text: &str| parse(text, "u7").commands.into_iter().map(|it| it.verb).collect::<Vec<_>>();
+        for text in ["/stop.", "Enough.\r\n/Stop!!\r\nPlease.", "/stop!  \nx"] {
+            assert_eq!(verbs(text), [Verb::Stop], "{text:?}");
+        }
+        assert_eq!(verbs("Words.\n/pause.\n/status"), [Verb::Pause, Verb::Status]);
+        assert_eq!(without_names("/pause!\nIt leaks.").trim(), "It leaks.");
+        for text in ["/stop. /help", "/stop?", "/fix.", "/approve!", "/stop, please", "/stop.now", "/usr.", "/stop/."] {
+            assert!(verbs(text).is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_command_is_left_out_with_its_line() {
+        let without = |text: &str| without_lines(text, |verb| matches!(verb, Verb::Deny { .. }));
+        assert_eq!(without("It leaks.\n/deny a.test\nUse a set."), "It leaks.\n\nUse a set.");
+        assert_eq!(without("/deny a.test"), "");
+        for text in ["/allow a.test\nUse a set.", "> /deny a.test", ""] {
+            assert_eq!(without(text), text);
+        }
+    }
 
     #[test]
     fn a_text_without_a_slash_at_the_beginning_of_a_line_holds_no_command() {

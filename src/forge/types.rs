@@ -288,6 +288,14 @@ pub struct Review {
     pub html_url: String,
 }
 
+/// Whether the newest verdict of this account asks for changes, of those after the text with this number. The forge dismisses an approval when
+/// its author reviews again, but not where that review has inline comments.
+pub fn asks_for_changes_since(reviews: &[Review], who: i64, number: i64) -> bool {
+    let decides = |it: &&Review| matches!(it.state, ReviewState::Approved | ReviewState::RequestChanges);
+    let later = reviews.iter().filter(|it| it.author.id == who && it.number > number).filter(decides);
+    later.max_by_key(|it| it.number).is_some_and(|it| it.state == ReviewState::RequestChanges)
+}
+
 /// A comment on a line. Its author need not be the review's: replies of others are listed under the review they answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewComment {

@@ -9,7 +9,7 @@ use crate::forge::{Comment, Issue, RepoRef, Review, ReviewComment, ReviewState, 
 use crate::thread::words;
 use crate::thread::{bare_key, decision_key, reply_source};
 use crate::trouble::Trouble;
-use domain::{Source, Verb};
+use domain::{Source, Trigger, Verb};
 
 /// What of a thread could not be read.
 pub(super) struct Unread {
@@ -29,7 +29,11 @@ impl Reader {
         comments: Vec<Comment>,
     ) -> Result<(Vec<Text>, Option<Unread>), Trouble> {
         let since = self.answers_since(&entry.key).await?;
-        let verb = words::text(&issue.body, &issue.author.login);
+        let mut verb = words::text(&issue.body, &issue.author.login);
+        // Where each issue of a writer begins a task, its text is no command that failed.
+        if issue.created_at >= since && !self.config.start_of(&entry.key).triggers().contains(&Trigger::Writer) {
+            verb = self.threads.accounts.or_behind_name(verb, &issue.body);
+        }
         let mut texts = vec![Text {
             // The time changes with everything about the issue, so it is only a first guess: `issue_edited` decides.
             edited: issue.updated_at > issue.created_at,
@@ -39,7 +43,7 @@ impl Reader {
         for comment in comments {
             let mut verb = words::comment(&comment);
             if matches!(verb, Verb::Say { .. }) && comment.created_at >= since {
-                verb = self.threads.accounts.question_by_name(&comment.body).unwrap_or(verb);
+                verb = self.addressed(verb, &comment.body);
             }
             texts.push(Text {
                 edited: comment.updated_at != comment.created_at,
@@ -72,6 +76,12 @@ impl Reader {
         Ok((texts, unread))
     }
 
+    /// What a text asks that only says something: a question to the bot by its name, or a command behind that, which is none.
+    fn addressed(&self, plain: Verb, text: &str) -> Verb {
+        let accounts = &self.threads.accounts;
+        accounts.question_by_name(text).unwrap_or_else(|| accounts.or_behind_name(plain, text))
+    }
+
     /// The commands in replies to the bot's own inline comments.
     async fn replies(
         &self,
@@ -95,9 +105,7 @@ impl Reader {
     fn of_reply(&self, reply: ReviewComment) -> Text {
         let plain = || words::plain(&reply.body, &reply.author.login);
         let (verb, left, note) = match words::inline_commands(&[&reply]) {
-            none if none.is_empty() => {
-                (self.threads.accounts.question_by_name(&reply.body).unwrap_or_else(plain), Vec::new(), None)
-            }
+            none if none.is_empty() => (self.addressed(plain(), &reply.body), Vec::new(), None),
             commands => counted(plain(), commands),
         };
         Text {
@@ -145,7 +153,7 @@ impl Reader {
         }
         let (mut verb, left, note) = counted(words::text(&review.body, &review.author.login), inline);
         if matches!(verb, Verb::Say { .. }) && review.submitted_at >= since {
-            verb = self.threads.accounts.question_by_name(&review.body).unwrap_or(verb);
+            verb = self.addressed(verb, &review.body);
         }
         Some(Text {
             edited: review.updated_at > review.submitted_at,

@@ -12,6 +12,8 @@ use std::fmt::Write as _;
 const MAX_WHY: usize = 300;
 /// The most characters of a list of remarks' names.
 const MOST_NAMES: usize = 200;
+/// What a text that only holds a malformed command leads to.
+const NO_EFFECT: &str = "Nothing was changed.";
 
 /// Refusal for lack of rights.
 pub fn refused(login: &str, verb: &str) -> String {
@@ -361,22 +363,27 @@ pub fn not_reviewed(login: &str, name: &str, why: NotReviewed) -> String {
     format!("{}: {what}. Nothing was started.", code(login))
 }
 
-/// A slash with an unknown word, or a malformed command (`why` may quote what was written).
-pub fn unknown_command(word: &str, why: Option<&str>) -> String {
-    unknown_beside(word, why, &[])
+/// A slash with an unknown word, or a malformed command (`why` may quote what was written), in a repository that has commands of its own with
+/// these names.
+pub fn unknown_here(word: &str, why: Option<&str>, own: &[&str]) -> String {
+    unknown(word, why, own, NO_EFFECT)
 }
 
-/// As [`unknown_command`], in a repository that has commands of its own with these names.
+/// As [`unknown_here`], where the same text or review asks for something else.
 pub fn unknown_beside(word: &str, why: Option<&str>, own: &[&str]) -> String {
+    unknown(word, why, own, "It alone is left out; the rest of what you wrote there is judged without it.")
+}
+
+fn unknown(word: &str, why: Option<&str>, own: &[&str], effect: &str) -> String {
     let word = word.to_ascii_lowercase();
     let slashed = code(&format!("/{word}"));
     // The command exists, but its arguments were not understood.
     if let Some(spec) = spec(&word) {
         let why = why.map(|why| format!("; {}", prose(why, MAX_WHY))).unwrap_or_default();
-        return malformed(spec.name, &format!("it is written {}{why}", code(spec.syntax)));
+        return not_followed(spec.name, &format!("it is written {}{why}", code(spec.syntax)), effect);
     }
     if let Some(why) = why {
-        return malformed(&word, &prose(why, MAX_WHY));
+        return not_followed(&word, &prose(why, MAX_WHY), effect);
     }
     let names = COMMANDS.iter().map(|spec| spec.name).chain(own.iter().copied());
     match names.map(|name| (distance(name, &word), name)).min().filter(|(steps, _)| *steps <= 2) {
@@ -390,7 +397,11 @@ pub fn unknown_beside(word: &str, why: Option<&str>, own: &[&str]) -> String {
 
 /// A command that exists, but is malformed. `why` is ours.
 pub fn malformed(name: &str, why: &str) -> String {
-    format!("{} could not be followed: {why}. Nothing was changed.", code(&format!("/{name}")))
+    not_followed(name, why, NO_EFFECT)
+}
+
+fn not_followed(name: &str, why: &str, effect: &str) -> String {
+    format!("{} could not be followed: {why}. {effect}", code(&format!("/{name}")))
 }
 
 fn distance(a: &str, b: &str) -> usize {

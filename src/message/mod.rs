@@ -39,7 +39,7 @@ pub use answer::{
     NotReviewed, advance_ended, already_live, approval_left, at_work, at_work_elsewhere, begins_nothing, both_ways,
     doubtful, edited, help, in_advance, left_in_lines, left_inline, left_undone, malformed, name_the_commit, no_room,
     no_task, not_among, not_paused, not_reviewed, nothing_to_approve, refused, remarks_to_nobody, remarks_too_early,
-    stale, starts_elsewhere, status, too_long, unknown_beside, unknown_command,
+    stale, starts_elsewhere, status, too_long, unknown_beside, unknown_here,
 };
 pub use artifacts::artifacts_name;
 pub use budget::cut_down;

@@ -27,7 +27,7 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::Reply { login, .. } => reply::unanswered(login, "no model was asked"),
         Notice::Cost => cost::cost(about, &[]),
         Notice::Help => answer::help(&OwnCommands::default()),
-        Notice::UnknownCommand { word, why } => answer::unknown_command(word, why.as_deref()),
+        Notice::UnknownCommand { word, why } => answer::unknown_here(word, why.as_deref(), &[]),
         Notice::HostAllowed { login, host, repo } => host::allowed(login, host, *repo, about),
         Notice::HostDenied { login, host } => host::denied(login, host),
         Notice::HostBarred { login, host, bar } => host::barred(login, host, bar),

@@ -1,6 +1,6 @@
 //! The bot's own account and those of people: whose texts count, what right to the code each has, and whether a text asks the bot by its name.
 
-use super::by_name::by_name;
+use super::by_name::{by_name, command_behind};
 use super::words;
 use crate::config::process::Repository;
 use crate::forge::{Account, Forge, ForgeError, RepositoryAddresses, ReviewComment};
@@ -57,6 +57,18 @@ impl Accounts {
     /// As [`words::asked_by_name`].
     pub(crate) fn asked_by_name(&self, note: &ReviewComment) -> Option<words::OnLine> {
         words::asked_by_name(note, &self.me.login)
+    }
+
+    /// The verb of a text; of one that gives no command, and has one behind the bot's name, that this cannot be followed: taken as words it would
+    /// be lost in silence, or be the answer to a question.
+    pub(crate) fn or_behind_name(&self, verb: Verb, text: &str) -> Verb {
+        if matches!(verb, Verb::Say { .. })
+            && let Some(word) = command_behind(text, &self.me.login)
+        {
+            let why = "a command stands at the beginning of its line, without my name before it".to_owned();
+            return Verb::Unknown { word, why: Some(why) };
+        }
+        verb
     }
 
     /// The question in a remark that asks the bot by its name.

@@ -1,7 +1,8 @@
 //! A question to the bot by its name, in a text that gives no command: the text begins with `@name` and holds a question mark, or names it in a
-//! sentence that ends in one. Quotes and code are nobody's question. Of a text that is too long only the beginning is looked at. Pure.
+//! sentence that ends in one. Quotes and code are nobody's question. Of a text that is too long only the beginning is looked at. And a command
+//! behind the bot's name, which is none. Pure.
 
-use crate::command::MAX_WORDS;
+use crate::command::{self, MAX_WORDS};
 use crate::redact;
 use crate::text::cut as beginning;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
@@ -29,6 +30,23 @@ pub(super) fn only_asks(text: &str, login: &str) -> Option<String> {
     let said = own_words(text);
     let asks = sentences(&said).filter(|sentence| !sentence.is_empty()).all(|sentence| sentence.ends_with(MARKS));
     by_name(text, login).filter(|_| asks)
+}
+
+/// The name of a command that stands behind this login's name at the beginning of a line, in a text that gives no command.
+pub(super) fn command_behind(text: &str, login: &str) -> Option<String> {
+    let text = beginning(text, MAX_WORDS).0;
+    if !text.lines().any(|line| behind_name(line, login).is_some()) {
+        return None;
+    }
+    let without: Vec<&str> = text.lines().map(|line| behind_name(line, login).unwrap_or(line)).collect();
+    let commands = command::parse(&without.join("\n"), "").commands;
+    commands.into_iter().map(|command| command.name).find(|name| command::spec(name).is_some())
+}
+
+/// What begins with a slash behind this login's name, with which the line begins.
+fn behind_name<'a>(line: &'a str, login: &str) -> Option<&'a str> {
+    let end = line.starts_with('@').then(|| name_at(line, 0, login)).flatten()?;
+    Some(line[end..].trim_start_matches([' ', '\t', ':', ','])).filter(|rest| rest.starts_with('/'))
 }
 
 /// Where the name that begins at this `@` ends, if it is this login's.
@@ -74,7 +92,34 @@ fn own_words(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST, MAX_WORDS, by_name, only_asks};
+    use super::{LONGEST, MAX_WORDS, by_name, command_behind, only_asks};
+
+    #[test]
+    fn a_command_behind_the_name_is_noticed() {
+        for (text, name) in [
+            ("@caisson /stop", "stop"),
+            ("@Caisson: /Fix the parser", "fix"),
+            ("Fine.\r\n@caisson, /approve c3\r\n", "approve"),
+            ("> /stop\n\n@caisson /frob\n@caisson /test-pr \"x\"", "test-pr"),
+        ] {
+            assert_eq!(command_behind(text, "caisson").as_deref(), Some(name), "{text}");
+        }
+        for text in [
+            "@caisson-dev /stop",
+            "@bob /stop",
+            "@caisson please /stop",
+            "Hey @caisson /stop",
+            "> @caisson /stop",
+            "```\n@caisson /stop\n```",
+            "    @caisson /stop",
+            "@caisson /etc/passwd",
+            "@caisson /lgtm",
+            "@caisson",
+            "",
+        ] {
+            assert_eq!(command_behind(text, "caisson"), None, "{text}");
+        }
+    }
 
     #[test]
     fn a_remark_beside_a_question_is_none() {

@@ -10,13 +10,15 @@ use super::keys::{SLACK_MS, decision_key, first};
 use super::own::OwnCommandReader;
 use super::persons::{bare_key, command_alone, is_earlier};
 use super::read::{Thread, counts_in_part};
-use super::remarks::{RemarksBeside, beside};
+use super::remarks::{RemarksBeside, beside, beside_in_reply};
 use super::replies::{InlineComments, source as reply_source};
 use super::{long, words};
 use crate::clock::{Clock, now};
 use crate::config::Process;
 use crate::config::process::Repository;
-use crate::forge::{Comment, Issue, Review, ReviewComment, ReviewState, own_remarks, review_hash, text_hash};
+use crate::forge::{
+    Comment, Issue, Review, ReviewComment, ReviewState, asks_for_changes_since, own_remarks, review_hash, text_hash,
+};
 use crate::store::Store;
 use crate::trouble::Trouble;
 use domain::{Access, Commit, Decision, Others, Source, State, Task, TaskKind, Terms, Verb};
@@ -276,7 +278,9 @@ impl Decisions {
                 .collect(),
         };
         earlier.extend(found.iter().map(|it| it.decision.clone()));
-        earlier.retain(|decision| matches!(decision.verb, Verb::Approve { .. }));
+        // A request for changes that could not be taken takes back what its author approved before all the same.
+        let stands = |it: &Decision| !asks_for_changes_since(&thread.reviews, it.poster.id, it.number);
+        earlier.retain(|it| matches!(it.verb, Verb::Approve { .. }) && stands(it));
         for decision in found.iter_mut().map(|it| &mut it.decision).filter(|it| matches!(it.verb, Verb::Approve { .. }))
         {
             let before = earlier.iter().filter(|other| other.number < decision.number);
@@ -343,11 +347,13 @@ impl Decisions {
         })
     }
 
-    /// The verb of a comment. A plain remark that addresses the bot by name is a question, unless the agent is waiting for an answer.
+    /// The verb of a comment. A plain remark that addresses the bot by name is a question, unless the agent is waiting for an answer; a command
+    /// behind that name is none.
     fn asked(&self, task: &Task, comment: &Comment) -> Verb {
         let verb = words::comment(comment);
         let by_name = self.asked_as(task).and_then(|_| self.accounts.question_by_name(&comment.body));
-        by_name.filter(|_| matches!(verb, Verb::Say { .. })).unwrap_or(verb)
+        let by_name = by_name.filter(|_| matches!(verb, Verb::Say { .. }));
+        by_name.unwrap_or_else(|| self.accounts.or_behind_name(verb, &comment.body))
     }
 
     /// The name by which the bot is asked; none while the agent waits for words, which are an answer then.
@@ -370,7 +376,7 @@ impl Decisions {
             Some(_) => words::review_of_a_persons(review, &inline, &self.accounts.me.login),
             None => words::review(review, &inline, self.asked_as(task)),
         };
-        let Some(mut verb) = verb else { return Ok(None) };
+        let Some(mut verb) = verb.map(|verb| self.accounts.or_behind_name(verb, &review.body)) else { return Ok(None) };
         let own = own_remarks(review, &inline);
         let long = long::of_review(review, &own).filter(|_| persons.is_none());
         if long.is_some() {
@@ -435,12 +441,17 @@ impl Decisions {
         reply: &ReviewComment,
         rights: &mut HashMap<i64, Access>,
     ) -> Result<FoundDecision, Trouble> {
-        let (mut verb, persons) = (words::reply(reply, &self.accounts.me.login), task.persons_pull());
+        let (verb, persons) = (words::reply(reply, &self.accounts.me.login), task.persons_pull());
+        let mut verb = self.accounts.or_behind_name(verb, &reply.body);
         let long = words::too_long(&reply.body).filter(|_| persons.is_none());
         if long.is_some() {
             verb = long::careful(verb);
         }
         let (left, denied) = (left(&[reply], &verb), denied(&[reply]));
+        let remarks = match persons.is_some() || long.is_some() {
+            true => RemarksBeside::default(),
+            false => beside_in_reply(&verb, reply),
+        };
         let who = (words::account(&reply.author), self.accounts.right(entry, &reply.author, rights).await?);
         if persons.is_some() || who.1 < Access::Write {
             verb = command_alone(verb, &[reply], who.1);
@@ -453,7 +464,7 @@ impl Decisions {
             edited: self.edits.reply_edited(entry, (reply.id, &reply.body), differs).await?,
             ..Decision::new(reply_source(reply), reply.id, who, verb)
         };
-        Ok(FoundDecision { left, long, denied, ..FoundDecision::alone(decision) })
+        Ok(FoundDecision { left, remarks, long, denied, ..FoundDecision::alone(decision) })
     }
 
     async fn is_open(&self, source: &Source, only: Option<&[Source]>) -> Result<bool, Trouble> {

@@ -243,7 +243,7 @@ impl FurtherCommands {
                 (FurtherCommand::Help, _) => parts.push(self.own.help(entry, right).await),
                 (FurtherCommand::Unknown { word, why: None }, Some(task)) if !task.state.ended() => {
                     let why = self.own.own_while_at_work(entry, &word, right).await;
-                    parts.push(message::unknown_command(&word, why.as_deref()));
+                    parts.push(message::unknown_beside(&word, why.as_deref(), &[]));
                 }
                 (FurtherCommand::Unknown { word, why }, _) => {
                     let names: Vec<&str> = own.keys().map(String::as_str).collect();

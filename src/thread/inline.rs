@@ -2,7 +2,7 @@
 //! asks about it, `/pause` and `/stop` are what they are everywhere, `/deny` is carried out and `/status`, `/cost` and `/help` are answered beside;
 //! any other is left, and its author is told where to write it.
 
-use crate::command::{self, Command, Parsed, without_names};
+use crate::command::{self, Command, Parsed, without_lines, without_names};
 use crate::forge::ReviewComment;
 use crate::redact;
 use domain::{Item, Verb};
@@ -20,6 +20,15 @@ fn is_followed(verb: &Verb) -> bool {
 
 fn denies(verb: &Verb) -> bool {
     matches!(verb, Verb::Deny { .. })
+}
+
+fn holds_back(command: &Command) -> bool {
+    denies(&command.verb) || matches!(command.verb, Verb::Pause | Verb::Stop)
+}
+
+/// Whether what stands behind it on a line may be words about the line, though it is carried out or answered.
+pub(super) fn leaves_words(verb: &Verb) -> bool {
+    denies(verb) || matches!(verb, Verb::Pause | Verb::Status | Verb::Cost | Verb::Help)
 }
 
 fn parsed(note: &ReviewComment) -> Parsed {
@@ -115,24 +124,32 @@ fn is_exact(verb: &Verb, text: &str) -> bool {
     exact && text.starts_with('/') && text.lines().count() == 1
 }
 
-/// The remark that an inline comment is: its whole text, without the name of a `/revise`. None where it holds nothing but a question or a
-/// wish to hold back, a command without a word, or one whose arguments are no words.
+/// The remark that an inline comment is: its whole text, without the name of a `/revise`, and without what only holds back. None where it holds
+/// nothing but a question or such a wish, a command without a word, or one whose arguments are no words.
 pub(super) fn remark(note: &ReviewComment, text: String, login: &str) -> Option<Item> {
     let given = parsed(note).commands;
     let known = |command: &Command| !matches!(command.verb, Verb::Unknown { why: None, .. });
+    let only_holds = !given.is_empty() && given.iter().all(holds_back);
     let text = match given.as_slice() {
         _ if given.iter().any(|command| matches!(command.verb, Verb::Changes { .. })) => without_names(&text),
-        [only] if (is_followed(&only.verb) || denies(&only.verb)) && text.trim_start().starts_with('/') => return None,
+        _ if only_holds => without_names(&without_lines(&text, denies)),
+        [only] if is_followed(&only.verb) && text.trim_start().starts_with('/') => return None,
         [only] if is_exact(&only.verb, text.trim()) => return None,
         _ => text,
     };
     let text = text.trim();
-    let bare = given.iter().any(known) && text.starts_with('/') && !text.contains(char::is_whitespace);
+    let bare = !only_holds && given.iter().any(known) && text.starts_with('/') && !text.contains(char::is_whitespace);
     if text.is_empty() || bare {
         return None;
     }
     let (text, author) = (text.to_owned(), login.to_owned());
     Some(Item { path: Some(note.path.clone()), line: note.line, text, author, comment: Some(note.id) })
+}
+
+/// The remark that a reply on a line is. That its conversation was resolved before takes back nothing that is said in it now.
+pub(super) fn remark_of_reply(reply: &ReviewComment) -> Option<Item> {
+    let item = remark(reply, redact::in_words(&reply.body), &reply.author.login)?;
+    Some(Item { comment: item.comment.filter(|_| !reply.resolved), ..item })
 }
 
 /// What these inline comments deny, in order. It is carried out whatever else they say, since it only holds back.

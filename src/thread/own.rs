@@ -139,7 +139,7 @@ impl OwnCommandReader {
     pub async fn unknown_to(&self, entry: &Repository, account: &Account, (word, why): (&str, Option<&str>)) -> String {
         let right = self.accounts.right(entry, account, &mut HashMap::new()).await.unwrap_or(Access::None);
         let names = self.own_shown(entry, right).await.names();
-        message::unknown_beside(word, why, &names.keys().map(String::as_str).collect::<Vec<_>>())
+        message::unknown_here(word, why, &names.keys().map(String::as_str).collect::<Vec<_>>())
     }
 
     /// The answer to `/help` where a task is at work: the table, and the repository's own commands.

@@ -102,6 +102,7 @@ fn a_command_on_a_line_whose_arguments_are_no_words_is_no_remark() {
         "/approve c1",
         "/allow a.test",
         "/deny a.test",
+        "/deny a.test\n/deny b.test",
         "/budget 5 actions",
         "/model big",
         "/retry --from 2",
@@ -110,7 +111,13 @@ fn a_command_on_a_line_whose_arguments_are_no_words_is_no_remark() {
     ] {
         assert_eq!(remarks(text), 0, "{text}");
     }
-    for text in ["/fix it", "/status must be 503 here", "/model is too small here", "/allow a.test\nUse a set here."] {
+    for text in [
+        "/fix it",
+        "/status must be 503 here",
+        "/model is too small here",
+        "/allow a.test\nUse a set here.",
+        "/deny a.test\nUse a set here.",
+    ] {
         assert_eq!(remarks(text), 1, "{text}");
     }
 }

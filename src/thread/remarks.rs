@@ -24,10 +24,19 @@ pub(super) fn beside(verb: &Verb, (review, own): (&Review, &[&ReviewComment]), b
     if has_them || bot.and_then(|bot| by_name_alone(review, own, bot)).as_ref() == Some(verb) {
         return Vec::new();
     }
-    // One that begins with a command is carried out, or its author is told that it is not.
-    let gives = |note: &ReviewComment| note.body.trim_start().starts_with('/') && !inline::commands(&[note]).is_empty();
+    // One that begins with any other command is carried out, or its author is told that it is not.
+    let gives = |note: &ReviewComment| {
+        let first = inline::commands(&[note]).into_iter().next();
+        note.body.trim_start().starts_with('/') && first.is_some_and(|it| !inline::leaves_words(&it.command.verb))
+    };
     let item = |note: &ReviewComment| inline::remark(note, redact::in_words(&note.body), &review.author.login);
     own.iter().filter(|note| !gives(note)).filter_map(|note| item(note)).collect()
+}
+
+/// As [`beside`], of a reply on a line: its words beside a `/pause` or an `/ask`.
+pub(super) fn beside_in_reply(verb: &Verb, reply: &ReviewComment) -> RemarksBeside {
+    let commands = matches!(verb, Verb::Pause | Verb::Ask { .. }) && inline::strongest(&[reply]).is_some();
+    RemarksBeside { items: inline::remark_of_reply(reply).filter(|_| commands).into_iter().collect(), edited: false }
 }
 
 /// Feeds the remarks beside a decision, whose next use tells the agent of them. `key` is that of its text, `number` its pull request's. Gives
@@ -105,5 +114,31 @@ mod tests {
             assert_eq!(texts(state, body, &["rename this"]), [""; 0], "its verb has them: {body}");
         }
         assert_eq!(texts(approved, "/stop", &["rename this"]), [""; 0]);
+    }
+
+    #[test]
+    fn the_words_beside_what_is_carried_out_on_a_line_are_a_remark() {
+        let (approved, comment) = (ReviewState::Approved, ReviewState::Comment);
+        assert_eq!(texts(comment, "", &["/pause\nThis leaks."]), ["This leaks."]);
+        assert_eq!(texts(comment, "", &["/pause this leaks", "/pause"]), ["this leaks"]);
+        assert_eq!(texts(comment, "", &["It leaks.\n\n/pause\n\n/usr/lib"]), ["It leaks.\n\n\n\n/usr/lib"]);
+        let denies = "/deny a.test\r\n/deny b.test\r\nUse a set.";
+        assert_eq!(texts(approved, "", &[denies, "/deny a.test\n/deny b.test"]), ["Use a set."]);
+        assert_eq!(texts(approved, "", &["/status must be 503 here", "/status"]), ["/status must be 503 here"]);
+    }
+
+    #[test]
+    fn the_words_of_a_reply_beside_its_command_are_a_remark() {
+        let beside = |text: &str| {
+            let reply = note(9, text);
+            let remarks = beside_in_reply(&super::super::words::reply(&reply, "caisson"), &reply);
+            remarks.items.into_iter().map(|item| item.text).collect::<Vec<_>>()
+        };
+        assert_eq!(beside("/pause\nThis leaks."), ["This leaks."]);
+        assert_eq!(beside("This leaks.\n/ask why?"), ["This leaks.\n/ask why?"]);
+        let said = ["This leaks.", "Why, @caisson?", "/deny a.test\nUse a set."];
+        for text in ["/pause", "/ask why?", "/revise a set"].into_iter().chain(said) {
+            assert_eq!(beside(text), [""; 0], "{text}");
+        }
     }
 }

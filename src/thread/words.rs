@@ -195,11 +195,7 @@ pub(super) fn by_name_alone(review: &Review, own: &[&ReviewComment], bot: &str) 
 /// The verb of a reply on a line, about that line: its command, as far as inline comments have one that is followed; a question where it
 /// addresses the bot by its name; else what it says.
 pub(crate) fn reply(reply: &ReviewComment, bot: &str) -> Verb {
-    let login = &reply.author.login;
-    let item = inline::remark(reply, redact::in_words(&reply.body), login);
-    // That its conversation was resolved before takes back nothing that is said in it now.
-    let items: Vec<Item> =
-        item.into_iter().map(|it| Item { comment: it.comment.filter(|_| !reply.resolved), ..it }).collect();
+    let items: Vec<Item> = inline::remark_of_reply(reply).into_iter().collect();
     if let Some(command) = inline::strongest(&[reply]) {
         return with(command, &items);
     }

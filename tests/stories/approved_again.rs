@@ -90,6 +90,27 @@ async fn a_withdrawn_approval_of_finished_work_is_given_once_more() {
     assert_eq!(used(&world).await, 5, "its pull request is closed");
 }
 
+/// The forge leaves the approval as it was, because the later review has an inline comment.
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_asks_for_changes_after_the_final_approval_takes_it_back() {
+    let world = World::new(FIX).await;
+    let _serve = held(&world);
+    let task = at_final(&world).await;
+    let (pull, commit) = (task.pull.expect("a pull request"), task.pushed.expect("a commit"));
+    world.approve().await;
+    world.until_state("approved").await;
+    let notes = [("semver.py", 6, "use a tuple")];
+    world.alice().request_changes(REPO, pull, commit.as_str(), "Rather not.", &notes).expect("posted");
+    world.until_said(pull, "nothing goes back to the agent any more").await;
+    let clone = cloned(&world, "clone");
+    let (brought, text) = fetched(&world, &clone).await;
+    assert!(!brought && text.contains("alice asked for changes after approving it"), "{text}");
+    world.approve().await;
+    until_used(&world, 3).await;
+    let (brought, text) = fetched(&world, &clone).await;
+    assert!(brought, "{text}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn where_two_people_approve_both_give_it_once_more() {
     let mut world = World::new(FIX).await;

@@ -269,6 +269,24 @@ async fn a_held_approval_counts_though_the_time_of_its_remark_changed() {
     world.until_state("final-review").await;
 }
 
+/// What is too long is not taken; but whoever asks for changes does not approve any more.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_held_approval_counts_no_more_once_its_author_asks_for_changes() {
+    let world = where_two_approve().await;
+    let (pull, commit) = at_review(&world).await;
+    let (alice, carol) = (world.alice(), world.forge.as_person("carol"));
+    alice.approve(REPO, pull, &commit).expect("posted");
+    world.until("a first approval", |task| task.unjudged.len() == 1).await;
+    let long = "x".repeat(16_001);
+    alice.request_changes(REPO, pull, &commit, &long, &[("semver.py", 6, "use a tuple")]).expect("posted");
+    world.until_said(pull, "Neither its words nor its verdict are taken").await;
+    carol.approve(REPO, pull, &commit).expect("posted");
+    world.until("one approval of two", |task| task.unjudged.len() == 2).await;
+    stays(&world, pull).await;
+    alice.approve(REPO, pull, &commit).expect("posted");
+    world.until_state("final-review").await;
+}
+
 /// An approval that came too early is checked again while another one is held.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_approval_that_came_early_is_looked_at_beside_one_that_is_held() {

@@ -275,6 +275,7 @@ fn deciding() -> Vec<(Page, String, bool, Vec<String>)> {
         plain(Page::Rejection, "/revise so", false),
         plain(Page::Line, "/revise so", false),
         (Page::Approval, "/revise so".to_owned(), false, vec![NOT_APPROVED.to_owned()]),
+        (Page::Approval, "/approve everything".to_owned(), true, vec!["It alone is left out".to_owned()]),
         (Page::Approval, WORK.to_owned(), true, vec![work.clone()]),
         (Page::Approval, REST.to_owned(), true, with_hosts(rest)),
         (Page::Rejection, WORK.to_owned(), false, vec![work]),

@@ -90,6 +90,26 @@ async fn a_command_in_a_quote_or_code_is_none() {
     assert!(world.store().tasks(5).await.expect("read").is_empty());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_behind_the_bots_name_is_none_and_its_author_is_told() {
+    let world = World::new(FIX).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "@caisson /fix").expect("issue");
+    world.until_said(issue, "without my name before it").await;
+    world.alice().comment(REPO, issue, "@caisson: /plan it").expect("said");
+    world.until_said(issue, "`/plan` could not be followed").await;
+    assert!(world.store().tasks(5).await.expect("read").is_empty());
+    world.alice().comment(REPO, issue, "/fix").expect("said");
+    let task = world.until_state("awaiting-review").await;
+    let (pull, commit) = (task.pull.expect("a pull request"), task.checkpoint().and_then(|c| c.commit.clone()));
+    world.alice().comment(REPO, pull, "Fine.\n@caisson /approve").expect("said");
+    world.until_said(pull, "`/approve` could not be followed").await;
+    let commit = commit.expect("a commit");
+    world.alice().review_comment(REPO, pull, commit.as_str(), "@caisson /stop").expect("said");
+    world.until_said(pull, "`/stop` could not be followed").await;
+    world.heard(pull).await;
+    assert_eq!(world.task().await.state.name(), "awaiting-review");
+}
+
 /// A text without a delivery, because the bot was down: other changes of the issue are not edits of its text.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_issue_that_was_only_talked_about_starts_its_task() {
