@@ -30,6 +30,7 @@ mod own_tests;
 mod presets;
 mod prices;
 mod problem;
+mod protected;
 mod renamed;
 mod repositories;
 mod rule;

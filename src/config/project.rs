@@ -32,6 +32,7 @@
 use super::Process;
 use super::artifacts::{self, ArtifactRules, Artifacts};
 use super::process::Ci;
+use super::protected;
 use crate::text::one_line;
 use domain::{ACTIONS_PER_CHECKPOINT, Budget, CiWait, OwnCommand, TaskKind};
 use protocol::router::Rule;
@@ -358,12 +359,8 @@ impl Project {
         for wanted in &self.egress {
             Rule::parse(wanted).map_err(|e| ("egress", e.to_string()))?;
         }
-        for pattern in &self.protected {
-            let said = |e: globset::Error| ("protected", format!("{pattern:?} is no pattern: {}", e.kind()));
-            globset::Glob::new(pattern).map_err(said)?;
-            if pattern.starts_with('/') {
-                return Err(("protected", format!("{pattern:?} starts with `/`; patterns are relative to the root")));
-            }
+        if let Some(why) = protected::problem_of(&self.protected) {
+            return Err(("protected", why));
         }
         if let Some(why) = artifacts::problem_of(&self.artifacts) {
             return Err(("artifacts", why));

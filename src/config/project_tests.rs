@@ -28,6 +28,7 @@ fn mistakes_name_file_line_and_key() {
     assert!(refused("\n\negress = [\"*\"]\n").starts_with(".caisson.toml:3: `egress`:"));
     assert!(refused("egress = [\"10.0.0.1\"]").contains("address"));
     assert!(refused("protected = [\"[\"]").contains("no pattern"));
+    assert!(refused("\nprotected = [\"deploy/\"]").starts_with(".caisson.toml:2: `protected`: \"deploy/\" has a part"));
     assert!(
         refused("\nartifacts = [\"a\", \"../b\"]").starts_with(".caisson.toml:2: `artifacts`: \"../b\" has a part")
     );
