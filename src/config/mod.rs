@@ -22,6 +22,7 @@ mod entry;
 mod entry_tests;
 mod fields;
 mod limits;
+mod lines;
 mod load;
 mod model;
 mod origin;

@@ -31,6 +31,7 @@
 
 use super::Process;
 use super::artifacts::{self, ArtifactRules, Artifacts};
+use super::lines;
 use super::process::Ci;
 use super::protected;
 use crate::text::one_line;
@@ -285,6 +286,12 @@ impl Project {
             key: Some(key.to_owned()),
             text: why,
         })?;
+        crate::policy::Rules::read(&project.policy).map_err(|(at, key, why)| ProjectError {
+            file: file.to_owned(),
+            line: lines::of_entry(text, "policy", at, key).unwrap_or(1),
+            key: Some(key.to_owned()),
+            text: why,
+        })?;
         project.hash = hex::encode(Sha256::digest(text.as_bytes()));
         Ok(project)
     }
@@ -368,7 +375,6 @@ impl Project {
         if let Some(problem) = self.ci.problem() {
             return Err(problem);
         }
-        crate::policy::Rules::read(&self.policy).map_err(|(_, key, why)| (key, why))?;
         if self.budget.usd.is_some_and(|usd| !usd.is_finite() || usd <= 0.0) {
             return Err(("usd", "a budget is more than zero".to_owned()));
         }

@@ -39,6 +39,13 @@ fn mistakes_name_file_line_and_key() {
 }
 
 #[test]
+fn a_mistake_in_a_rule_is_named_by_the_line_of_that_rule() {
+    let rule = "[[policy]]\nname = \"a\"\nthen = \"ask\"\nbecause = \"b\"\ncommand = \"npm\"\nhits = [\"npm i\"]\n";
+    let said = refused(&format!("{rule}{}", rule.replace("npm i", "cargo")));
+    assert!(said.starts_with(".caisson.toml:12: `hits`: the rule is not about its own example"), "{said}");
+}
+
+#[test]
 fn it_narrows_without_asking() {
     let text = "test = \"make test\"\nimage = \"caisson/rust\"\nprotected = [\"deploy/**\"]\nartifacts = [\"a\"]\n[checkpoint]\nevery = 2\n\
                 [budget]\nusd = 0.5\ntokens = 10\nactions = 500\n";
