@@ -35,6 +35,22 @@ impl Budget {
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked to be finite and not negative; `as` saturates
 fn amounts(dollars: f64, tokens: u64, actions: u32, minutes: u32) -> domain::Budget {
-    let (micro_usd, work_ms) = ((dollars * 1e6) as u64, u64::from(minutes) * 60_000);
+    // 0 has no limit, so less than a millionth is one.
+    let micro_usd = ((dollars * 1e6) as u64).max(u64::from(dollars > 0.0));
+    let work_ms = u64::from(minutes) * 60_000;
     domain::Budget { micro_usd, tokens, actions: u64::from(actions), work_ms }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::Process;
+    use std::path::Path;
+
+    #[test]
+    fn an_amount_of_money_that_rounds_to_nothing_is_a_limit_all_the_same() {
+        let text = "[budget]\ndollars = 1e-7\nmost_dollars = 1e-7\nday_dollars = 1e-7\nmonth_dollars = 0.0\n";
+        let budget = Process::from_layers(Path::new("/x/c.toml"), text, &|_| None).unwrap().budget;
+        assert_eq!((budget.granted().micro_usd, budget.ceiling().micro_usd, budget.day()), (1, 1, Some(1)));
+        assert_eq!(budget.month(), None, "0 is no limit");
+    }
 }

@@ -3,9 +3,11 @@
 use super::presets::Machine;
 use super::prices::Files;
 use super::problem::Problem;
-use super::process::{Model, Process, Repository};
+use super::process::{Model, Process, Repository, UpstreamHost};
 use super::renamed;
+use super::rule::OperatorRule;
 use crate::command::COMMANDS;
+use crate::policy::Written;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
@@ -230,12 +232,17 @@ fn typed(merged: &Table) -> Result<Process, Problem> {
 /// The error does not say which entry of a list is wrong, so each is tried alone.
 fn numbered(merged: &Table, key: &str) -> String {
     let at = |list: &str, wrong: fn(&Value) -> bool| {
-        let rest = key.strip_prefix(list)?.strip_prefix('.')?;
-        let at = merged.get(list)?.as_array()?.iter().position(wrong)?;
-        Some(format!("{list}.{at}.{rest}"))
+        let rest = key.strip_prefix(list).filter(|rest| rest.is_empty() || rest.starts_with('.'))?;
+        let mut names = list.split('.');
+        let first = merged.get(names.next()?)?;
+        let at = names.try_fold(first, |table, name| table.get(name))?.as_array()?.iter().position(wrong)?;
+        Some(format!("{list}.{at}{rest}"))
     };
     at("model", |entry| entry.clone().try_into::<Model>().is_err())
         .or_else(|| at("repositories", |entry| entry.clone().try_into::<Repository>().is_err()))
+        .or_else(|| at("policy", |entry| entry.clone().try_into::<Written>().is_err()))
+        .or_else(|| at("egress.rule", |entry| entry.clone().try_into::<OperatorRule>().is_err()))
+        .or_else(|| at("upstream.hosts", |entry| entry.clone().try_into::<UpstreamHost>().is_err()))
         .unwrap_or_else(|| key.to_owned())
 }
 

@@ -31,7 +31,9 @@
 
 use super::Process;
 use super::artifacts::{self, ArtifactRules, Artifacts};
+use super::lines;
 use super::process::Ci;
+use super::protected;
 use crate::text::one_line;
 use domain::{ACTIONS_PER_CHECKPOINT, Budget, CiWait, OwnCommand, TaskKind};
 use protocol::router::Rule;
@@ -284,6 +286,12 @@ impl Project {
             key: Some(key.to_owned()),
             text: why,
         })?;
+        crate::policy::Rules::read(&project.policy).map_err(|(at, key, why)| ProjectError {
+            file: file.to_owned(),
+            line: lines::of_entry(text, "policy", at, key).unwrap_or(1),
+            key: Some(key.to_owned()),
+            text: why,
+        })?;
         project.hash = hex::encode(Sha256::digest(text.as_bytes()));
         Ok(project)
     }
@@ -358,12 +366,8 @@ impl Project {
         for wanted in &self.egress {
             Rule::parse(wanted).map_err(|e| ("egress", e.to_string()))?;
         }
-        for pattern in &self.protected {
-            let said = |e: globset::Error| ("protected", format!("{pattern:?} is no pattern: {}", e.kind()));
-            globset::Glob::new(pattern).map_err(said)?;
-            if pattern.starts_with('/') {
-                return Err(("protected", format!("{pattern:?} starts with `/`; patterns are relative to the root")));
-            }
+        if let Some(why) = protected::problem_of(&self.protected) {
+            return Err(("protected", why));
         }
         if let Some(why) = artifacts::problem_of(&self.artifacts) {
             return Err(("artifacts", why));
@@ -371,7 +375,6 @@ impl Project {
         if let Some(problem) = self.ci.problem() {
             return Err(problem);
         }
-        crate::policy::Rules::read(&self.policy).map_err(|(_, key, why)| (key, why))?;
         if self.budget.usd.is_some_and(|usd| !usd.is_finite() || usd <= 0.0) {
             return Err(("usd", "a budget is more than zero".to_owned()));
         }

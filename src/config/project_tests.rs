@@ -28,6 +28,7 @@ fn mistakes_name_file_line_and_key() {
     assert!(refused("\n\negress = [\"*\"]\n").starts_with(".caisson.toml:3: `egress`:"));
     assert!(refused("egress = [\"10.0.0.1\"]").contains("address"));
     assert!(refused("protected = [\"[\"]").contains("no pattern"));
+    assert!(refused("\nprotected = [\"deploy/\"]").starts_with(".caisson.toml:2: `protected`: \"deploy/\" has a part"));
     assert!(
         refused("\nartifacts = [\"a\", \"../b\"]").starts_with(".caisson.toml:2: `artifacts`: \"../b\" has a part")
     );
@@ -35,6 +36,13 @@ fn mistakes_name_file_line_and_key() {
     assert!(refused("test = ").starts_with(".caisson.toml:1"));
     assert!(refused("image = \"a\"\ntoolchain = \"b\"\n").contains(":2: `toolchain`"));
     assert!(refused("[roles]\napprove = [\"me\"]\n").contains("`roles`"));
+}
+
+#[test]
+fn a_mistake_in_a_rule_is_named_by_the_line_of_that_rule() {
+    let rule = "[[policy]]\nname = \"a\"\nthen = \"ask\"\nbecause = \"b\"\ncommand = \"npm\"\nhits = [\"npm i\"]\n";
+    let said = refused(&format!("{rule}{}", rule.replace("npm i", "cargo")));
+    assert!(said.starts_with(".caisson.toml:12: `hits`: the rule is not about its own example"), "{said}");
 }
 
 #[test]

@@ -133,6 +133,11 @@ fn what_is_wrong_is_named_by_file_line_and_key() {
              {at}:2: model.script: kind = \"scripted\" needs the file with the recording"
         )
     );
+    let rule = "[[policy]]\nname = \"a\"\nthen = \"ask\"\nbecause = \"b\"\nrepeated = 5\n";
+    let said = refused(&format!("{rule}{}", rule.replace("ask", "allow")));
+    assert!(said.starts_with(&format!("{at}:8: policy.1.then: unknown variant")), "{said}");
+    let said = refused("[[egress.rule]]\nhost = \"a.test\"\nreason = \"r\"\n[[egress.rule]]\nhost = \"b.test\"\n");
+    assert!(said.starts_with(&format!("{at}:4: egress.rule.1: missing field `reason`")), "{said}");
     let error = Process::load(Path::new("/nowhere/caisson.toml")).unwrap_err().to_string();
     assert!(error.contains("caisson setup"), "{error}");
 }

@@ -1,7 +1,7 @@
 //! Applies rules about single actions to a task: the built-in ones, the operator's, and those of the project file at its base.
 
 use super::policy::RepositoryPolicy;
-use super::repository::{Repositories, base, request};
+use super::repository::{ProjectWithRules, Repositories, base, request};
 use crate::engine::repeated;
 use crate::policy::{ActionContext, Ruling, secrets};
 use crate::store::Store;
@@ -32,20 +32,21 @@ impl Rulebook {
 
     async fn by_rules(&self, task: &Task, number: u32, action: &Action) -> Result<Ruling, Trouble> {
         // Not the whole policy: that needs the repository's place on the forge, which an action does not wait for.
-        let rules = &self.repositories.project(&request(task)?.repository, &base(task)?).await?.rules;
+        let project = self.repositories.project(&request(task)?.repository, &base(task)?).await?;
+        let action = Arc::new(action.clone());
         let least = ActionContext { stranger: request(task)?.of_stranger(), ..ActionContext::default() };
-        let without = rules.judge(action, least);
+        let without = judged(&project, &action, least).await?;
         // The log is read only if it makes a difference.
         let most = ActionContext { stranger: least.stranger, ..ActionContext::ALL };
-        if matches!(without, Ruling::Deny(_)) || rules.judge(action, most) == without {
+        if matches!(without, Ruling::Deny(_)) || judged(&project, &action, most).await? == without {
             return Ok(without);
         }
         let web = self.read_a_page(task).await?;
-        let ruled = |repeated| rules.judge(action, ActionContext { web, repeated, ..least });
+        let ruled = |repeated| judged(&project, &action, ActionContext { web, repeated, ..least });
         // The whole log is read only if how often matters.
-        match (ruled(0), ruled(u32::MAX)) {
+        match (ruled(0).await?, ruled(u32::MAX).await?) {
             (never, often) if never == often => Ok(never),
-            _ => Ok(ruled(self.repeated(task, number).await?)),
+            _ => ruled(self.repeated(task, number).await?).await,
         }
     }
 
@@ -79,5 +80,44 @@ impl Rulebook {
             });
         }
         Ok(false)
+    }
+}
+
+/// What the rules say of an action. A repository's pattern on an agent's command of nearly a megabyte may take minutes, in which nothing else
+/// would be done on a thread of the runtime.
+async fn judged(project: &Arc<ProjectWithRules>, action: &Arc<Action>, seen: ActionContext) -> Result<Ruling, Trouble> {
+    let (project, action) = (Arc::clone(project), Arc::clone(action));
+    let judging = tokio::task::spawn_blocking(move || project.rules.judge(&action, seen));
+    judging.await.map_err(|error| Trouble::later(format!("the rules about actions could not be applied: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::project::Project;
+    use crate::policy::{Rules, Written};
+
+    #[tokio::test]
+    async fn while_a_long_command_is_matched_the_runtime_goes_on() {
+        let text = r#"
+name = "a"
+then = "deny"
+because = "b"
+command = '\b[a-z]{3} [a-z]{7}\b'
+hits = ["npm publish"]
+"#;
+        let rules = Rules::read(&[toml::from_str::<Written>(text).unwrap()]).unwrap();
+        let project = Arc::new(ProjectWithRules { project: Project::default(), rules });
+        // One character beyond ASCII has it matched by the slowest of the engines.
+        let command = format!("\u{e9}{}; npm publish", " npm".repeat(200_000));
+        let action = Arc::new(Action::Bash { command });
+        let mut judging = std::pin::pin!(judged(&project, &action, ActionContext::default()));
+        let ended = tokio::select! {
+            biased;
+            _ = &mut judging => true,
+            () = std::future::ready(()) => false,
+        };
+        assert!(!ended, "it was matched on the runtime's own thread");
+        assert!(matches!(judging.await, Ok(Ruling::Deny(_))));
     }
 }

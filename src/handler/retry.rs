@@ -119,6 +119,7 @@ impl Reader {
             asker: words::account(&text.author),
             right: Some(right),
             listed,
+            edited: self.edited_before(entry, &first, text.author.id).await?,
             source: text.source.clone(),
             number: text.number,
             branch: self.branch(entry, first.issue, &first.title).await?,
@@ -140,6 +141,16 @@ impl Reader {
         };
         more.extend(agreed.more.map(|verb| Input::Decided { decision: Box::new(Decision { verb, ..asking }) }));
         Ok(self.machine.create(key, request, more).await?.is_some())
+    }
+
+    /// Whether somebody may have edited the issue before an attempt of the account `who`. Where another person asked for the attempt before,
+    /// that was not looked at, because the issue was a stranger's then; an edit since that attempt counts, too.
+    async fn edited_before(&self, entry: &Repository, first: &Request, who: i64) -> Result<bool, Trouble> {
+        if first.edited || who != first.issue_author.id || who == first.asker.id {
+            return Ok(first.edited);
+        }
+        let issue = self.forge.issue(&self.addresses.at(entry)?, first.issue).await?;
+        self.threads.edits.issue_edited(entry, &issue).await
     }
 }
 

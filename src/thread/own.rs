@@ -180,6 +180,8 @@ impl OwnCommandReader {
         let project = file.map_err(|error| not_now(error.into()))?.project.unwrap_or_default();
         let project = project.with_networks(at_tip.commands.networks());
         let mut granted = Granted::of(&self.config, &entry.key);
+        let of_file = project.within(&granted, Some(&entry.accepted)).egress;
+        granted.egress.extend(of_file);
         granted.egress.extend(project.network_of(Some(&entry.accepted), wanted));
         let kept = self.store.grants(&entry.key).await?;
         let said = kept.iter().map(|grant| &grant.host).chain(more);

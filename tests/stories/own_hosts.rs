@@ -1,9 +1,9 @@
-//! Hosts of the repository's own commands, where the kind of the task changes.
+//! Hosts of the repository's own commands, where the kind of the task changes, and where its project file is accepted.
 
 use crate::hosts::told;
-use crate::own_commands::{asked, command, opened_since, push};
-use crate::world::{REPO, World};
-use caisson::config::project::{Network, Project};
+use crate::own_commands::{asked, command, opened_since, push, until};
+use crate::world::{REPO, World, held};
+use caisson::config::project::{FILE, Network, Project};
 use domain::TaskKind;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -36,4 +36,22 @@ call = [{ name = "bash", arguments = { command = "echo '# parsed' >> semver.py" 
     world.until("a pull request", |task| task.pull.is_some()).await;
     let opened = opened_since(&world, since);
     assert!(!opened.is_empty() && !opened.iter().any(reaches), "{opened:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hosts_of_an_accepted_project_file_are_not_told_as_lacking() {
+    let mut world = World::networked(&held(), "").await;
+    let file = "egress = [\"docs.example.org\"]\n";
+    world.push(&[(FILE, file)]);
+    let hosts = "network = [\"docs.example.org\", \"more.example\"]\n";
+    push(&world, &[("compare.md", &command(hosts, "Compare versions as numbers in {words}.\n"))]);
+    let hash = Project::parse(FILE, file).expect("a file").hash();
+    let accepted = format!("default_branch = \"main\"\naccepted = \"{hash}\"\n");
+    world.reconfigure(|text| text.replace("default_branch = \"main\"\n", &accepted)).await;
+    let issue = asked(&world, "/compare it");
+    until(&world, 1, |task| task.running.is_some()).await;
+    let opened = opened_since(&world, 0);
+    assert!(opened.iter().any(|words| words.contains("docs.example.org")), "{opened:#?}");
+    let told = world.until_said(issue, "is on it").await;
+    assert!(told.contains("goes on without them: `more.example`."), "{told}");
 }
