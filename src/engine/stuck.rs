@@ -11,7 +11,7 @@ use domain::{Action, CallRequest, Event, Input, Outcome, PauseReason, Task};
 
 use super::failing::Ran;
 use super::outcome;
-use super::repeats::{Repeats, ended, renews, tells};
+use super::repeats::{Repeats, ended, tells};
 use crate::text;
 
 /// Number of pieces of evidence that are enough.
@@ -86,9 +86,7 @@ fn evidence(log: &[Event]) -> Vec<String> {
     let mut newest = ended[ended.len().saturating_sub(ACTIONS)..].iter().peekable();
     let mut seen = ActionHistory::default();
     for event in log {
-        if renews(event) {
-            seen.repeats = Repeats::default();
-        }
+        seen.repeats.hear(event);
         if let Event::ActionFinished { number: of, .. } = event
             && let Some((number, call, outcome)) = newest.next_if(|(number, ..)| number == of)
         {
