@@ -8,6 +8,7 @@ use minijinja::context;
 
 use super::EngineConfig;
 use super::fence::{Fence, Trust, spelled};
+pub use super::numbered::shown;
 use super::summarize::{asked_for, call, room};
 use super::tries;
 use super::turn::Ready;
@@ -204,20 +205,6 @@ fn groups<'r, 'a>(row: &'r [&'a ModelSummary], most: usize) -> Vec<&'r [&'a Mode
     }
     out.push(&row[begin..]);
     out
-}
-
-/// A part as the runner shows it: its numbered lines, the number of the last one, and the number of lines of the file. None if it shows no
-/// line, as for a picture.
-pub fn shown(text: &str) -> Option<(&str, u64, u64)> {
-    let text = text.trim_end_matches('\n');
-    let (lines, last) = text.rsplit_once('\n').map_or(("", text), |(lines, last)| (lines, last));
-    if let Some(range) = last.strip_prefix("[lines ") {
-        let (range, rest) = range.split_once(" of ")?;
-        let total: String = rest.chars().take_while(char::is_ascii_digit).collect();
-        return Some((lines, range.split_once('-')?.1.parse().ok()?, total.parse().ok()?));
-    }
-    let number: u64 = last.split_once('\t')?.0.trim().parse().ok()?;
-    Some((text, number, number))
 }
 
 /// Characters of a file or of summaries that this model is shown at once.
