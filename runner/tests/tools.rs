@@ -371,6 +371,10 @@ async fn a_page_comes_as_markdown_and_is_labelled() {
     assert!(tools.text(fetch(&format!("{site}/gone"))).await.contains("HTTP 404"));
     let huge = tools.outcome(fetch(&format!("{site}/huge"))).await;
     assert!(huge.text.contains("only the first 4 MiB were read") && huge.dropped_bytes > 4_000_000);
+    let whole = huge.whole.expect("a page that is not shown whole is kept");
+    let end = tools.text(search("^.only the first 4 MiB were read", &whole, None)).await;
+    assert!(end.ends_with(":5: [only the first 4 MiB were read]\n"), "{end}");
+    assert_eq!(tools.outcome(fetch(&format!("{site}/json"))).await.whole, None, "a short one is shown whole");
     let deep = tools.outcome(fetch(&format!("{site}/deep"))).await;
     assert!(matches!(deep.status, Status::Ok | Status::Failed { .. }), "{deep:?}");
     let name = site.replace("127.0.0.1", "localhost");
