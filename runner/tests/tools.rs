@@ -43,6 +43,8 @@ async fn files_are_written_read_and_edited() {
     let edited = tools.text(edit("a/b/c.txt", "two\n", "zwei\n", false)).await;
     assert!(edited.starts_with("a/b/c.txt: replaced once\n") && edited.contains("     2\tzwei\n"), "{edited}");
     assert_eq!(runner.read("a/b/c.txt"), "one\nzwei\nthree\n");
+    runner.write("crlf.txt", "one\r\ntwo\r\nthree");
+    assert_eq!(tools.text(read("crlf.txt")).await, "     1\tone\r\n     2\ttwo\r\n     3\tthree\n", "as they end");
     assert!(tools.text(edit("a/b/c.txt", "e", "E", false)).await.contains("`old` occurs 4 times (lines 1, 2, 3, 3)"));
     assert!(tools.text(edit("a/b/c.txt", "four", "4", false)).await.contains("`old` occurs 0 times"));
     let near = tools.outcome(edit("a/b/c.txt", "zwei\ntree\n", "4", false)).await;

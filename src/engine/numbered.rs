@@ -11,8 +11,8 @@ const FOOTER: usize = 100;
 /// A part as the runner shows it: its numbered lines, the number of the last one, and the number of lines of the file. None if it shows no
 /// line, as for a picture.
 pub fn shown(text: &str) -> Option<(&str, u64, u64)> {
-    let text = text.trim_end_matches('\n');
-    let (lines, last) = text.rsplit_once('\n').map_or(("", text), |(lines, last)| (lines, last));
+    let text = text.trim_end_matches(['\r', '\n']);
+    let (lines, last) = text.rsplit_once('\n').map_or(("", text), |(lines, last)| (lines.trim_end_matches('\r'), last));
     if let Some(range) = last.strip_prefix("[lines ") {
         let (range, rest) = range.split_once(" of ")?;
         let total: String = rest.chars().take_while(char::is_ascii_digit).collect();

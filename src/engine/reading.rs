@@ -267,6 +267,7 @@ mod tests {
         assert_eq!(shown(part), Some((lines, 8, 90)));
         assert_eq!(shown("     1\ta\n     2\t[lines 1-2 of 3]\n"), Some(("     1\ta\n     2\t[lines 1-2 of 3]", 2, 2)));
         assert_eq!(shown("     9\tz\n[lines 9-9 of 9]"), Some(("     9\tz", 9, 9)));
+        assert_eq!(shown("     8\ty\r\n     9\tz\r\n[lines 8-9 of 9]"), Some(("     8\ty\r\n     9\tz", 9, 9)));
         assert_eq!((shown("[a.png is binary: 90 bytes]"), shown("[a is empty]"), shown("")), (None, None, None));
     }
 
