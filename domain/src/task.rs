@@ -42,8 +42,10 @@ pub struct Task {
     pub actions: u32,
     /// Actions since the last decision.
     pub used: u8,
-    /// Malformed calls, and turns without a call or with notes once more, since the last action, `done`, decision or resume.
+    /// Turns with a malformed call, without a call or with notes once more, since the last action, `done`, decision or resume.
     pub malformed: u8,
+    /// The last turn that was counted for a malformed call; 0 before the first.
+    pub malformed_in: u32,
     /// Whether the calls of a turn since then only noted something: a plan, or another answer to a remark.
     pub noted: bool,
     /// Recalls since the last action.

@@ -337,8 +337,8 @@ pub struct Outcome {
     pub duration_ms: u64,
     /// What else happened, in a sentence for the model, at most 8 KiB; `None` = nothing.
     pub note: Option<String>,
-    /// File in the sandbox, outside the workspace, with the whole output of an [`Op::Shell`], or of an [`Op::Bash`] that asks for it; `None` if it was short or
-    /// could not be kept.
+    /// File in the sandbox, outside the workspace, with the whole output of an [`Op::Shell`] or [`Op::WebFetch`], or of an [`Op::Bash`] that asks for it; `None`
+    /// if it was short or could not be kept.
     /// [`Op::ReadFile`] and [`Op::Search`] can read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<String>,

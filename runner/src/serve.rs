@@ -249,7 +249,9 @@ async fn carry_out(session: Arc<Session>, handle: Arc<Handle>, op: Op, limits: L
             job.run(&session, &handle, limits).await
         }
         Op::WebFetch { url } => {
-            Job::web_fetch(url, &session.workspace).run(&session, &handle, limits).await.or_reason()
+            let log = Some(session.logs.of(handle.id));
+            let job = Job { log, ..Job::web_fetch(url, &session.workspace) };
+            job.run(&session, &handle, limits).await.or_reason()
         }
         Op::Quiesce => quiesce::run(&session, &handle, limits).await,
         op @ (Op::ReadFile { .. } | Op::ReadRanges { .. } | Op::ListFiles { .. } | Op::Search { .. }) => {

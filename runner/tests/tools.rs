@@ -43,6 +43,8 @@ async fn files_are_written_read_and_edited() {
     let edited = tools.text(edit("a/b/c.txt", "two\n", "zwei\n", false)).await;
     assert!(edited.starts_with("a/b/c.txt: replaced once\n") && edited.contains("     2\tzwei\n"), "{edited}");
     assert_eq!(runner.read("a/b/c.txt"), "one\nzwei\nthree\n");
+    runner.write("crlf.txt", "one\r\ntwo\r\nthree");
+    assert_eq!(tools.text(read("crlf.txt")).await, "     1\tone\r\n     2\ttwo\r\n     3\tthree\n", "as they end");
     assert!(tools.text(edit("a/b/c.txt", "e", "E", false)).await.contains("`old` occurs 4 times (lines 1, 2, 3, 3)"));
     assert!(tools.text(edit("a/b/c.txt", "four", "4", false)).await.contains("`old` occurs 0 times"));
     let near = tools.outcome(edit("a/b/c.txt", "zwei\ntree\n", "4", false)).await;
@@ -371,6 +373,10 @@ async fn a_page_comes_as_markdown_and_is_labelled() {
     assert!(tools.text(fetch(&format!("{site}/gone"))).await.contains("HTTP 404"));
     let huge = tools.outcome(fetch(&format!("{site}/huge"))).await;
     assert!(huge.text.contains("only the first 4 MiB were read") && huge.dropped_bytes > 4_000_000);
+    let whole = huge.whole.expect("a page that is not shown whole is kept");
+    let end = tools.text(search("^.only the first 4 MiB were read", &whole, None)).await;
+    assert!(end.ends_with(":5: [only the first 4 MiB were read]\n"), "{end}");
+    assert_eq!(tools.outcome(fetch(&format!("{site}/json"))).await.whole, None, "a short one is shown whole");
     let deep = tools.outcome(fetch(&format!("{site}/deep"))).await;
     assert!(matches!(deep.status, Status::Ok | Status::Failed { .. }), "{deep:?}");
     let name = site.replace("127.0.0.1", "localhost");

@@ -58,6 +58,11 @@ impl Ran {
         difference.new.is_empty() && difference.gone.is_empty()
     }
 
+    /// Whether the other run reports each of these failures too.
+    pub(super) fn is_within(&self, other: &Ran) -> bool {
+        items::difference(&other.items, &self.items).new.is_empty()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.items.is_empty()
     }

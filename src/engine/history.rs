@@ -117,6 +117,8 @@ struct Replay<'a> {
     rebased: Option<&'a Rebased>,
     kind: TaskKind,
     used: u8,
+    /// The most actions between two checkpoints, as the repository's base has it; the request may have fewer.
+    most_used: u8,
     head: Option<&'a Commit>,
     /// The last report of each command in this conversation; then that of the host's own checks.
     ran: BTreeMap<&'a str, Rc<Ran>>,
@@ -182,6 +184,7 @@ impl<'a> Replay<'a> {
             rebased: None,
             kind: TaskKind::Fix,
             used: 0,
+            most_used: domain::ACTIONS_PER_CHECKPOINT,
             head: None,
             ran: BTreeMap::new(),
             checked: None,
@@ -198,7 +201,8 @@ impl<'a> Replay<'a> {
         self.signs.renew(event);
         match event {
             Event::Requested { request } => self.requested(request),
-            Event::Prepared { base, rules, pictures, difference, scan, on_base, .. } => {
+            Event::Prepared { base, every, rules, pictures, difference, scan, on_base, .. } => {
+                self.most_used = self.most_used.min(*every).max(1);
                 self.on_base = on_base.as_deref().map(Ran::on_base);
                 self.prepared(base, rules, pictures, difference.as_deref());
                 if let Some(scan) = scan {
@@ -290,7 +294,7 @@ impl<'a> Replay<'a> {
     fn every(&self) -> u8 {
         match self.kind.reads_only() {
             true => domain::READ_ONLY_ACTIONS,
-            false => self.request.map_or(domain::ACTIONS_PER_CHECKPOINT, |r| r.every),
+            false => self.request.map_or(self.most_used, |request| request.every.clamp(1, self.most_used)),
         }
     }
 

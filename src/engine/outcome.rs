@@ -7,9 +7,13 @@ use domain::{Action, Call, CallRequest, Outcome, OutcomeStatus, ResultText};
 
 use super::failing::{self, EarlierRuns, Ran};
 use super::fence::{Fence, Trust, spelled};
+use super::numbered;
 use crate::sandbox::failures::failure;
 use crate::sandbox::mistakes;
 use crate::text;
+
+/// Said where a file is too long to be shown.
+const TELLS: &str = " `read_file` with `summary` true tells all of it in short.";
 
 /// The report of a command's run, and those that it is compared with.
 #[derive(Default)]
@@ -64,12 +68,21 @@ pub(super) fn render(
     }
     let failing = runs.now.and_then(|now| failing::list(fence, now, runs.earlier, cap / 3));
     let taken = failing.as_ref().map_or(0, |list| list.chars().count());
-    let (body, missing) = shortened(&outcome.text, cap - taken.min(cap / 2));
+    let room = cap - taken.min(cap / 2);
+    let reads = matches!(call.call, Call::Action { action: Action::ReadFile { .. } });
+    let begun = if reads { numbered::beginning(&outcome.text, room) } else { None };
+    let (body, missing) = match begun {
+        Some((lines, last)) => {
+            let next = last + 1;
+            text.push_str(&format!("\nNote: no more fits here than up to line {last}: read on with `from` {next}."));
+            text.push_str(TELLS);
+            (lines, 0)
+        }
+        None => shortened(&outcome.text, room),
+    };
     if missing > 0 {
         text.push_str(&format!("\nNote: {missing} characters in the middle are left out here."));
-        if matches!(call.call, Call::Action { action: Action::ReadFile { .. } }) {
-            text.push_str(" `read_file` with `summary` true tells all of it in short.");
-        }
+        text.push_str(if reads { TELLS } else { "" });
     }
     if let Some(whole) = outcome.whole.as_ref().filter(|_| missing > 0 || outcome.dropped_bytes > 0) {
         text.push_str(&format!("\nNote: whole output: read_file {}", fence.inline(whole)));
@@ -254,6 +267,26 @@ mod tests {
         assert!(!told("x", 0, log).contains("whole output"), "nothing is left out");
         let old = told(&long, 9, None);
         assert!(old.contains("it printed 9 bytes more in the middle than is kept.") && !old.contains("whole"), "{old}");
+    }
+
+    #[test]
+    fn a_file_that_is_too_long_is_shown_from_its_beginning_and_says_where_to_read_on() {
+        let fence = Fence::new(&Secret::new("k"), TaskId(1));
+        let action = Action::ReadFile { path: "a.py".into(), from: 7, lines: 0 };
+        let (id, name, arguments) = ("c".into(), "read_file".into(), serde_json::json!({}));
+        let call = CallRequest { id, name, arguments, call: Call::Action { action } };
+        let lines: String = (7..=40).map(|n| format!("{n:>6}\tline of a file\n")).collect();
+        let whole = format!("{lines}[lines 7-40 of 90; read on with from=41]");
+        let shown = |cap: usize| {
+            let outcome = Outcome::new(OutcomeStatus::Ok, whole.as_str());
+            render(&fence, &call, &outcome, "action 1 of 5", &Runs::default(), cap).0
+        };
+        let cut = shown(400);
+        assert!(cut.contains("    19\tline of a file\n[lines 7-19 of 90; read on with from=20]\n[[end "), "{cut}");
+        assert!(cut.contains("\nNote: no more fits here than up to line 19: read on with `from` 20. "), "{cut}");
+        assert!(!cut.contains("in the middle") && !cut.contains("from=41"), "{cut}");
+        assert!(shown(4_000).contains("    40\tline of a file\n[lines 7-40 of 90; read on with from=41]\n[[end "));
+        assert!(shown(60).contains("in the middle are left out"), "not even one line fits");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use minijinja::context;
 
 use super::EngineConfig;
 use super::fence::{Fence, Trust, spelled};
+pub use super::numbered::shown;
 use super::summarize::{asked_for, call, room};
 use super::tries;
 use super::turn::Ready;
@@ -218,20 +219,6 @@ fn groups<'r, 'a>(row: &'r [&'a ModelSummary], most: usize) -> Vec<&'r [&'a Mode
     out
 }
 
-/// A part as the runner shows it: its numbered lines, the number of the last one, and the number of lines of the file. None if it shows no
-/// line, as for a picture.
-pub fn shown(text: &str) -> Option<(&str, u64, u64)> {
-    let text = text.trim_end_matches('\n');
-    let (lines, last) = text.rsplit_once('\n').map_or(("", text), |(lines, last)| (lines, last));
-    if let Some(range) = last.strip_prefix("[lines ") {
-        let (range, rest) = range.split_once(" of ")?;
-        let total: String = rest.chars().take_while(char::is_ascii_digit).collect();
-        return Some((lines, range.split_once('-')?.1.parse().ok()?, total.parse().ok()?));
-    }
-    let number: u64 = last.split_once('\t')?.0.trim().parse().ok()?;
-    Some((text, number, number))
-}
-
 /// Characters of a file or of summaries that this model is shown at once.
 pub fn at_once(model: &dyn Model) -> usize {
     room(model) / 4 * 3
@@ -292,6 +279,7 @@ mod tests {
         assert_eq!(shown(part), Some((lines, 8, 90)));
         assert_eq!(shown("     1\ta\n     2\t[lines 1-2 of 3]\n"), Some(("     1\ta\n     2\t[lines 1-2 of 3]", 2, 2)));
         assert_eq!(shown("     9\tz\n[lines 9-9 of 9]"), Some(("     9\tz", 9, 9)));
+        assert_eq!(shown("     8\ty\r\n     9\tz\r\n[lines 8-9 of 9]"), Some(("     8\ty\r\n     9\tz", 9, 9)));
         assert_eq!((shown("[a.png is binary: 90 bytes]"), shown("[a is empty]"), shown("")), (None, None, None));
     }
 

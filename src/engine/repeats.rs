@@ -45,7 +45,7 @@ pub(super) fn tells(event: &Event) -> bool {
 }
 
 /// Whether the agent works in another tree from here on, so that a result from before says nothing about it.
-pub(super) fn renews(event: &Event) -> bool {
+fn renews(event: &Event) -> bool {
     matches!(event, Event::Prepared { .. } | Event::Rebased(_) | Event::SandboxLost { .. })
 }
 
@@ -94,6 +94,8 @@ pub(super) fn ended(log: &[Event], since: usize) -> Vec<(u32, &CallRequest, &Out
 #[derive(Debug, Default)]
 pub(super) struct Repeats<'a> {
     done: HashMap<String, Done<'a>>,
+    /// Whether a command of the agent's may run in the background, for which it waits by the same call again.
+    waits: bool,
 }
 
 /// The last action with a call.
@@ -107,9 +109,22 @@ struct Done<'a> {
 }
 
 impl<'a> Repeats<'a> {
-    /// Adds an action; returns the number of an earlier one with the same call and result.
+    /// Takes an event before the actions behind it: a result in another tree is no repetition, nor is one that the conversation no longer holds.
+    pub(super) fn hear(&mut self, event: &Event) {
+        match event {
+            _ if renews(event) => *self = Self::default(),
+            Event::Compacted { .. } | Event::ConversationRestarted => self.done.clear(),
+            // Everything that runs ends with a checkpoint.
+            Event::PublishStarted { .. } => self.waits = false,
+            _ => {}
+        }
+    }
+
+    /// Adds an action; returns the number of an earlier one with the same call and result, unless the agent may wait for something with it.
     pub(super) fn take(&mut self, number: u32, call: &CallRequest, ended: &'a Outcome) -> Option<u32> {
         let key = key(call);
+        let begins = matches!(&call.call, Call::Action { action: Action::Background { .. } });
+        self.waits |= begins && ended.status.succeeded();
         let own = self.done.remove(&key);
         if may_have_changed(call, ended, own.as_ref()) {
             self.done.clear();
@@ -119,7 +134,7 @@ impl<'a> Repeats<'a> {
         let ran = !matches!(ended.status, OutcomeStatus::Denied { .. });
         let counted = before.map_or(0, |(_, times, same)| if same || !ran { times } else { 0 });
         self.done.insert(key, Done { number, ended, times: counted.saturating_add(u32::from(ran)) });
-        before.filter(|(_, _, same)| *same).map(|(number, _, _)| number)
+        before.filter(|(_, _, same)| *same && !self.waits).map(|(number, _, _)| number)
     }
 
     /// Makes room for one more: of too many, the older ones are forgotten.
@@ -317,6 +332,36 @@ mod tests {
             Event::SandboxLost { sentence: "it was removed".into(), loss: Loss::Removed },
         ] {
             assert_eq!(repeated(&[&log[..begun], &[event], &log[begun..]].concat(), 3), Some(0));
+        }
+    }
+
+    #[test]
+    fn who_waits_for_a_command_in_the_background_repeats_nothing() {
+        let began = CallRequest {
+            call: Call::Action { action: Action::Background { command: "make all".into() } },
+            ..run("make all")
+        };
+        let done = |text: &str| Outcome::new(OutcomeStatus::Ok, text);
+        let (started, log) = (done("process 7 runs"), done("[ 45%]"));
+        let poll = || run("sleep 60; tail -1 build.log");
+        let mut repeats = Repeats::default();
+        assert_eq!(repeats.take(1, &began, &started), None);
+        assert_eq!((2..=4).map(|number| repeats.take(number, &poll(), &log)).collect::<Vec<_>>(), [None; 3]);
+        assert_eq!(repeats.times(&poll()), 3, "a rule about actions counts them all the same");
+        repeats.hear(&Event::PublishStarted { n: 1, why: domain::Why::Checkpoint });
+        assert_eq!(repeats.take(5, &poll(), &log), Some(4), "it ended at the checkpoint");
+    }
+
+    #[test]
+    fn what_the_conversation_no_longer_holds_may_be_looked_at_again() {
+        let content = Outcome::new(OutcomeStatus::Ok, "x");
+        for event in [Event::Compacted { turn: 3, shrunk: 2, folded: 0, rate: 250 }, Event::ConversationRestarted] {
+            let mut repeats = Repeats::default();
+            assert_eq!(repeats.take(1, &read("a"), &content), None);
+            assert_eq!(repeats.take(2, &read("a"), &content), Some(1));
+            repeats.hear(&event);
+            assert_eq!(repeats.take(3, &read("a"), &content), None, "{event:?}");
+            assert_eq!(repeats.take(4, &read("a"), &content), Some(3));
         }
     }
 

@@ -3,7 +3,7 @@
 //!
 //! Owns: what counts as evidence, and how much is enough. First the agent is told beside the result of an action
 //! that repeats or takes back another, or of a check that fails as before (`history::signs`); then the conversation is restarted, once; then
-//! a person is asked. Pure, from the log alone. Must not: judge what is right. Tests: below, and `tests/stories/stuck.rs`.
+//! a person is asked. Pure, from the log alone. Must not: judge what is right. Tests: below, `stuck_tests.rs`, `tests/stories/stuck.rs`.
 
 use std::rc::Rc;
 
@@ -11,15 +11,16 @@ use domain::{Action, CallRequest, Event, Input, Outcome, PauseReason, Task};
 
 use super::failing::Ran;
 use super::outcome;
-use super::repeats::{Repeats, ended, renews, tells};
+use super::repeats::{Repeats, ended, tells};
 use crate::text;
 
 /// Number of pieces of evidence that are enough.
 const ENOUGH: usize = 3;
 /// From this many runs on, a check that fails the same way after each change is evidence.
 const RUNS: u32 = 3;
-/// The newest actions that are considered.
+/// The newest actions that are considered, and those among which a piece of evidence counts: what happens once in a while in long work is none.
 const ACTIONS: usize = 60;
+const RECENT: u32 = 20;
 /// Characters of a command or path.
 const NAME: usize = 80;
 
@@ -81,27 +82,34 @@ fn without_actions(log: &[Event]) -> Vec<String> {
 
 /// One sentence for each action that is evidence.
 fn evidence(log: &[Event]) -> Vec<String> {
+    let base = log.iter().rev().find_map(|event| match event {
+        Event::Prepared { on_base, .. } => Some(on_base.as_deref().map(Ran::on_base)),
+        _ => None,
+    });
     let log = since_told(log);
     let ended = ended(log, 0);
+    let last = ended.last().map_or(0, |(number, ..)| *number);
     let mut newest = ended[ended.len().saturating_sub(ACTIONS)..].iter().peekable();
-    let mut seen = ActionHistory::default();
+    let mut seen = ActionHistory { base: base.flatten(), ..ActionHistory::default() };
     for event in log {
-        if renews(event) {
-            seen.repeats = Repeats::default();
-        }
+        seen.repeats.hear(event);
         if let Event::ActionFinished { number: of, .. } = event
             && let Some((number, call, outcome)) = newest.next_if(|(number, ..)| number == of)
         {
             seen.take(*number, call, outcome);
         }
     }
-    seen.evidence
+    seen.evidence.into_iter().filter(|(number, _)| number + RECENT > last).map(|(_, said)| said).collect()
 }
 
 /// The actions so far, and what of them is evidence.
 #[derive(Default)]
 struct ActionHistory<'a> {
-    evidence: Vec<String>,
+    /// Each piece with the number of its action.
+    evidence: Vec<(u32, String)>,
+    /// The checks' run on the task's base, and whether a check was named that fails as there.
+    base: Option<Ran>,
+    of_base: bool,
     repeats: Repeats<'a>,
     written: Written<'a>,
     checks: Checks<'a>,
@@ -194,13 +202,17 @@ impl<'a> ActionHistory<'a> {
         if let Some(before) = before.filter(|_| !has_effect(ended)) {
             let what = call.call.action().map(|action| format!("{} {}", action.kind(), action.object()));
             let what = short(&what.unwrap_or_default());
-            return self.evidence.push(format!("action {number} was action {before} again and gave the same: {what}"));
+            let said = format!("action {number} was action {before} again and gave the same: {what}");
+            return self.evidence.push((number, said));
         }
-        self.evidence.extend(self.written.take(number, call, ended));
+        self.evidence.extend(self.written.take(number, call, ended).map(|said| (number, said)));
         let report = outcome::command(call).and_then(|_| outcome::ran(ended)).map(Rc::new);
-        if let Some(changes) = self.checks.take(call, ended, report) {
+        // A failure that the base has too may be nobody's task: however often it is reported, it is one piece.
+        let of_base = report.as_deref().zip(self.base.as_ref()).is_some_and(|(now, base)| now.is_within(base));
+        if let Some(changes) = self.checks.take(call, ended, report).filter(|_| !(of_base && self.of_base)) {
+            self.of_base |= of_base;
             let command = short(outcome::command(call).unwrap_or_default());
-            self.evidence.push(format!("action {number}: {command} fails as it did {changes} changes ago"));
+            self.evidence.push((number, format!("action {number}: {command} fails as it did {changes} changes ago")));
         }
     }
 }
@@ -261,12 +273,15 @@ fn short(words: &str) -> String {
 }
 
 #[cfg(test)]
+#[path = "stuck_tests.rs"]
+mod long;
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::fixtures::{acted, answer};
     use domain::{Call, OutcomeStatus, TaskId, Touched};
 
-    fn log(done: &[(Action, &str)]) -> Vec<Event> {
+    pub(super) fn log(done: &[(Action, &str)]) -> Vec<Event> {
         let mut log = Vec::new();
         for (number, (action, said)) in (1u32..).zip(done) {
             let call = CallRequest {
@@ -282,15 +297,15 @@ mod tests {
         log
     }
 
-    fn run(command: &str) -> Action {
+    pub(super) fn run(command: &str) -> Action {
         Action::Bash { command: command.into() }
     }
 
-    fn edit(old: &str, new: &str) -> Action {
+    pub(super) fn edit(old: &str, new: &str) -> Action {
         Action::EditFile { path: "a.py".into(), old: old.into(), new: new.into(), all: false }
     }
 
-    const FAILS: &str = "=========================== short test summary info ============================\nFAILED tests/test_a.py::test_cents - assert 105 == 150\n============================== 1 failed in 0.01s ===============================\n";
+    pub(super) const FAILS: &str = "=========================== short test summary info ============================\nFAILED tests/test_a.py::test_cents - assert 105 == 150\n============================== 1 failed in 0.01s ===============================\n";
 
     #[test]
     fn an_edit_that_is_taken_back_and_a_check_that_fails_as_before_are_evidence() {

@@ -209,7 +209,10 @@ pub async fn converse(
         }
     };
     let usage = counted(ready, &response);
-    let calls = ready.reader.calls(&response, ready.turn);
+    let mut calls = ready.reader.calls(&response, ready.turn);
+    if response.truncated && matches!(ready.reader, Reader::Tools { .. }) {
+        cut_off(&mut calls, ready.request.max_output_tokens);
+    }
     let vendor = kept(&response, &calls);
     let text = match response.truncated && calls.is_empty() {
         true => format!(
@@ -235,6 +238,17 @@ pub async fn converse(
         model: model.label(),
         vendor,
     })
+}
+
+/// Says of the last call of an answer that reached its limit why it can't be read: the same call would be cut off again.
+fn cut_off(calls: &mut [CallRequest], limit: u64) {
+    if let Some(CallRequest { name, call: Call::Malformed { reason }, .. }) = calls.last_mut() {
+        *reason = format!(
+            "{name}: your answer reached its limit of {limit} tokens and was cut off within this call, so it was not carried \
+             out, and the same call would be cut off again. Make it shorter: a long file is written in parts, its beginning \
+             with write_file, the rest with edit_file or bash"
+        );
+    }
 }
 
 /// The stored form of the vendor's parts. None if the turn differs from them: a cut answer gets a note, and calls may come from the text.

@@ -42,6 +42,20 @@ async fn an_answer_that_was_cut_says_so_and_a_silent_server_is_not_free() {
     assert!(answer.usage.input > 500 && answer.usage.output == 3, "{:?}", answer.usage);
 }
 
+#[tokio::test]
+async fn a_call_that_was_cut_says_so_and_one_before_it_is_carried_out() {
+    let written = r#"{ name = "write_file", raw = '{"path": "a.py", "content": "x' }"#;
+    let cut = |calls: &str, truncated: bool| format!("[[turn]]\ntext = ''\ntruncated = {truncated}\ncall = [{calls}]");
+    let both = format!("{{ name = 'bash', arguments = {{ command = 'ls' }} }}, {written}");
+    let answer = ask(&cut(&both, true)).await.unwrap();
+    assert!(matches!(&answer.calls[0].call, Call::Action { .. }));
+    let Call::Malformed { reason } = &answer.calls[1].call else { panic!("{:?}", answer.calls[1]) };
+    assert!(reason.starts_with("write_file: your answer reached its limit of 1000 tokens"), "{reason}");
+    let whole = ask(&cut(written, false)).await.unwrap();
+    let Call::Malformed { reason } = &whole.calls[0].call else { panic!("{:?}", whole.calls[0]) };
+    assert!(reason.contains("not one JSON object") && !reason.contains("limit"), "{reason}");
+}
+
 /// What a server writes whose counter ran below 0 is charged by our own estimate.
 #[tokio::test]
 async fn a_count_that_cannot_be_is_none() {

@@ -82,9 +82,12 @@ impl Task {
     #[expect(clippy::wildcard_enum_match_arm, reason = "the next part takes the others; `taken_before` names all")]
     fn apply_calls(&mut self, event: &Event) {
         match event {
-            Event::CallAnswered { index, malformed, .. } => {
+            Event::CallAnswered { turn, index, malformed, .. } => {
                 self.waiting.retain(|(i, _)| i != index);
-                self.malformed += u8::from(*malformed);
+                // An answer counts once, however many of its calls can't be carried out.
+                if *malformed && self.malformed_in != *turn {
+                    (self.malformed, self.malformed_in) = (self.malformed.saturating_add(1), *turn);
+                }
             }
             // Actions that requests now leave out may be recalled again.
             Event::Compacted { .. } => self.recalls = 0,

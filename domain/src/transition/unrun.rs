@@ -22,7 +22,7 @@ pub(super) fn leave(draft: &mut Draft, why: &str) {
     }
 }
 
-/// Drops a `done` that directly follows an action of the same answer that did not run.
+/// Drops a `done` that directly follows an action of the same answer that did not run, or only with a plan in between.
 pub(super) fn believe_no_end(draft: &mut Draft) {
     drop_end(draft, NOT_DONE);
 }
@@ -33,7 +33,8 @@ pub(super) fn made_anew(draft: &mut Draft) {
 }
 
 fn drop_end(draft: &mut Draft, why: &str) {
-    if matches!(draft.task.waiting.first(), Some((_, next)) if matches!(next.call, Call::Done { .. })) {
+    let next = draft.task.waiting.iter().find(|(_, next)| !matches!(next.call, Call::UpdatePlan { .. }));
+    if next.is_some_and(|(_, next)| matches!(next.call, Call::Done { .. })) {
         leave(draft, why);
     }
 }

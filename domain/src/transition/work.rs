@@ -284,13 +284,14 @@ pub(super) fn proceed(draft: &mut Draft) {
         let next = draft.task.waiting.first().map(|(index, request)| (*index, request.call.clone()));
         match next {
             Some((index, Call::Done { summary, .. })) => return done(draft, index, summary),
-            _ if full && !draft.task.kind.reads_only() => return checkpoint(draft),
-            None => return converse(draft),
-            Some((index, Call::Malformed { reason })) => answer(draft, index, &reason, true),
+            // Also behind the last action: its checkpoint shows the plan.
             Some((index, Call::UpdatePlan { plan })) => {
                 draft.plan(&plan, None);
                 answer(draft, index, "noted", false);
             }
+            _ if full && !draft.task.kind.reads_only() => return checkpoint(draft),
+            None => return converse(draft),
+            Some((index, Call::Malformed { reason })) => answer(draft, index, &reason, true),
             Some((index, Call::Recall { .. })) if draft.task.recalls >= RECALL_LIMIT => {
                 answer(draft, index, ENOUGH_RECALLED, true);
             }

@@ -230,6 +230,24 @@ fn a_read_only_task_is_told_what_it_may_use_and_when_it_must_answer() {
 }
 
 #[test]
+fn several_calls_of_one_answer_that_cannot_be_carried_out_are_one_turn() {
+    let read = call(Call::Action { action: Action::ReadFile { path: "a".into(), from: 1, lines: 0 } });
+    let mut walk = Walk::running(TaskKind::Plan);
+    walk.answer(vec![read; 28]).acts(20);
+    assert_eq!(told(&walk), ["not run: no actions are left; call done with the answer"; 8]);
+    assert_eq!((walk.task.malformed, &walk.task.state), (1, &State::Running), "{:?}", walk.last);
+    assert!(walk.wants("converse"));
+    let wrong = || call(Call::Malformed { reason: "r".into() });
+    for turn in 2..MALFORMED_LIMIT {
+        walk.answer(vec![wrong(), wrong(), wrong()]);
+        assert_eq!((walk.task.malformed, &walk.task.state), (turn, &State::Running));
+    }
+    walk.answer(vec![wrong()]);
+    let stuck = matches!(walk.task.state, State::Paused { reason: PauseReason::Stuck { .. }, .. });
+    assert!(stuck, "{:?}", walk.task.state);
+}
+
+#[test]
 fn an_end_that_was_said_behind_an_action_that_was_not_done_is_no_end() {
     let reason = || "r".to_owned();
     for status in [OutcomeStatus::Failed { reason: reason() }, OutcomeStatus::Denied { reason: reason() }] {
@@ -237,6 +255,12 @@ fn an_end_that_was_said_behind_an_action_that_was_not_done_is_no_end() {
         walk.answer(vec![bash(), done()]);
         walk.feed(Input::ActionEnded { number: 1, outcome: Outcome { status, ..ok() } });
         assert!(walk.task.state == State::Running && walk.wants("converse"), "{:?}", walk.last);
-        assert_eq!(told(&walk), ["not taken: what came before it in the same answer did not happen"]);
+        let why = "not taken: what came before it in the same answer did not happen";
+        assert_eq!(told(&walk), [why]);
+        let mut noted = Walk::running(TaskKind::Fix);
+        noted.answer(vec![bash(), call(Call::UpdatePlan { plan: "- [x] all".into() }), done()]);
+        let status = OutcomeStatus::Failed { reason: reason() };
+        noted.feed(Input::ActionEnded { number: 1, outcome: Outcome { status, ..ok() } });
+        assert_eq!((&noted.task.state, told(&noted)), (&State::Running, vec![why, why]));
     }
 }

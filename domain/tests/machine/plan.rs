@@ -42,6 +42,19 @@ fn a_changed_plan_is_shown_once_with_the_next_checkpoint() {
 }
 
 #[test]
+fn a_plan_behind_the_last_action_is_taken_up_before_its_checkpoint() {
+    let mut walk = Walk::running(TaskKind::Fix);
+    walk.answer([vec![bash(); 5], vec![update("- [x] a\n- [ ] b"), bash()]].concat()).acts(5);
+    assert_eq!(texts(&walk), [("a", StepState::Done), ("b", StepState::Open)]);
+    assert_eq!((&walk.task.state, walk.task.waiting.len()), (&State::Publishing { n: 1, why: Why::Checkpoint }, 1));
+    walk.captured(1).feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
+    assert!(walk.wants("show_plan"), "{:?}", walk.last);
+    let mut ends = Walk::running(TaskKind::Fix);
+    ends.answer([vec![bash(); 5], vec![update("- [x] a\n- [x] b"), done()]].concat()).acts(5);
+    assert_eq!(ends.task.state, State::Publishing { n: 1, why: Why::Done }, "no checkpoint before the end");
+}
+
+#[test]
 fn the_numbered_list_of_an_answer_is_its_plan_unless_the_agent_noted_one() {
     let answer = || call(Call::Done { summary: "Found it.\n\n1. change a\n2. test a".into(), claims: Vec::new() });
     let mut walk = Walk::running(TaskKind::Plan);

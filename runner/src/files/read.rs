@@ -98,9 +98,10 @@ fn lines_of(scope: &Scope<'_>, relative: &Path, bytes: &[u8], from: u64, lines: 
     }
     let wanted = if lines == 0 { LINES } else { lines };
     let (mut out, mut next) = (String::new(), from);
-    let window = text.lines().skip(usize::try_from(from - 1).unwrap_or(usize::MAX));
+    let window = text.split_inclusive('\n').skip(usize::try_from(from - 1).unwrap_or(usize::MAX));
     for line in window.take(usize::try_from(wanted).unwrap_or(usize::MAX)) {
-        let line = shorten(line);
+        // A carriage return stays, so that who reads it learns how the file's lines end.
+        let line = shorten(line.strip_suffix('\n').unwrap_or(line));
         if out.len() + line.len() > scope.cap.saturating_sub(200) && next > from {
             break;
         }

@@ -97,3 +97,18 @@ fn the_hosts_own_checks_say_it_too() {
     let Some(Turn::User { text }) = request.turns.last() else { panic!("{:?}", request.turns.last()) };
     assert!(text.contains("all of these fail on the base too (1):"), "{text}");
 }
+
+#[test]
+fn actions_are_counted_by_what_the_base_allows_between_two_checkpoints() {
+    let allows = |most: u8| {
+        let mut event = prepared();
+        if let Event::Prepared { every, .. } = &mut event {
+            *every = most;
+        }
+        event
+    };
+    let lowered = [begun(allows(1)), ran(1, &[OLD])].concat();
+    assert!(result(&lowered).contains("[action 1 of 1: a checkpoint comes next]"), "{}", result(&lowered));
+    let asked = [begun(allows(5)), ran(1, &[OLD])].concat();
+    assert!(result(&asked).contains("[action 1 of 2]"), "{}", result(&asked));
+}

@@ -12,6 +12,7 @@ use super::{MOST_FILES, Replay, TAIL};
 use crate::engine::failing::{self, EarlierRuns, Ran};
 use crate::engine::fence::{Trust, seen};
 use crate::engine::nudge::Form;
+use crate::engine::numbered::lines_within;
 use crate::engine::{feedback, issue, outcome, prompt};
 use crate::sandbox::VERDICT_TAIL;
 use crate::text;
@@ -350,20 +351,6 @@ fn kind(verdict: &Verdict) -> &'static str {
         VerdictKind::None if verdict.ran_no_test() => "no test ran",
         VerdictKind::None => "none",
     }
-}
-
-/// The first whole lines that fit into so many characters, and how many lines are left.
-pub(super) fn lines_within(text: &str, most: usize) -> (&str, usize) {
-    let (mut end, mut chars, mut lines) = (0, 0, 0);
-    let all = text.lines().count();
-    for line in text.split_inclusive('\n') {
-        chars += line.chars().count();
-        if chars > most {
-            break;
-        }
-        (end, lines) = (end + line.len(), lines + 1);
-    }
-    (&text[..end], all - lines)
 }
 
 #[cfg(test)]

@@ -120,3 +120,25 @@ fn what_was_taken_back_before_it_was_told_is_not_told() {
     let text = told(&rebuilt(&log, Form::Tools));
     assert!(!text.contains("drop all") && !text.contains("r3"), "{text}");
 }
+
+/// Calls behind the last action before a checkpoint run first once it is approved, and count.
+#[test]
+fn an_approval_says_where_the_next_checkpoint_comes_and_not_how_many_actions_are_left() {
+    let run = |id: &str| call(id, "bash", json!({"command": format!("make {id}")}));
+    let mut log = vec![requested(TaskKind::Fix, "b"), prepared()];
+    log.push(answer(1, "I do.", vec![run("a"), run("b"), run("c")]));
+    log.extend(acted(1, 1, 0, OutcomeStatus::Ok, "made"));
+    log.extend(acted(2, 1, 1, OutcomeStatus::Ok, "made"));
+    log.push(decided(Verb::approve(), 1));
+    log.extend(acted(3, 1, 2, OutcomeStatus::Ok, "made"));
+    let request = rebuilt(&log, Form::Tools);
+    let results = request.turns.iter().find_map(|turn| match turn {
+        Turn::Results(results) => Some(results),
+        Turn::User { .. } | Turn::Assistant { .. } | Turn::Pictures(_) => None,
+    });
+    let last = results.and_then(|results| results.last()).expect("a result");
+    assert!(last.text.contains("[action 3, 1 of 2]"), "{}", last.text);
+    let words = told(&request);
+    assert!(words.contains("the next checkpoint comes 2 actions after this one."), "{words}");
+    assert!(!words.contains("are left"), "{words}");
+}

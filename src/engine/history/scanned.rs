@@ -7,8 +7,8 @@ use minijinja::context;
 use std::fmt::Write as _;
 
 use super::Replay;
-use super::messages::lines_within;
 use crate::engine::fence::Trust;
+use crate::engine::numbered::lines_within;
 use crate::engine::prompt;
 use crate::text::one_line;
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use domain::{CallRequest, Event, Outcome};
 
 use crate::engine::failing::Ran;
-use crate::engine::repeats::{Repeats, renews, tells};
+use crate::engine::repeats::{Repeats, tells};
 use crate::engine::stuck::{Checks, Written, has_effect};
 
 /// The actions of a conversation, as far as later ones are compared with them.
@@ -20,14 +20,12 @@ pub(super) struct Signs<'a> {
 }
 
 impl<'a> Signs<'a> {
-    /// Begins anew where the agent is told something new or works in another tree.
+    /// Begins anew where the agent is told something new, works in another tree or no longer has the earlier results.
     pub(super) fn renew(&mut self, event: &Event) {
         if tells(event) {
             (self.written, self.checks) = (Written::default(), Checks::default());
         }
-        if renews(event) {
-            self.repeats = Repeats::default();
-        }
+        self.repeats.hear(event);
     }
 
     /// Adds an action, with the report of a command's run where it was read; returns lines for its result.

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::tool::{Tool, anywhere, text};
 
-/// Default depth in directories.
+/// Depth in directories of a listing without a pattern; files that match one are looked for at any depth.
 const DEPTH: u64 = 3;
 
 pub(super) const TOOL: Tool = Tool {
@@ -17,13 +17,14 @@ pub(super) const TOOL: Tool = Tool {
         json!({
             "path": text("the directory, relative to /workspace; left out: all of it"),
             "glob": text("only names like this, such as *.rs or src/**/*.py"),
-            "depth": { "type": "integer", "minimum": 0, "description": "how many directories deep; 3 if left out, 0 without end" },
+            "depth": { "type": "integer", "minimum": 0, "description": "how many directories deep, 0 without end; left out: 3, or with a glob without end" },
         })
     },
     required: &[],
     read: |arguments| {
-        let depth = u32::try_from(arguments.number("depth", DEPTH)?).unwrap_or(0);
         let (path, glob) = (anywhere(arguments)?, arguments.optional("glob")?);
+        let default = if glob.is_some() { 0 } else { DEPTH };
+        let depth = u32::try_from(arguments.number("depth", default)?).unwrap_or(0);
         Ok(Call::Action { action: Action::ListFiles { path, glob, depth } })
     },
 };

@@ -102,6 +102,12 @@ fn a_file_is_told_in_short_where_that_is_asked_for() {
 fn defaults_are_filled_in() {
     assert_eq!(read("read_file", json!({"path": " a "})), Action::ReadFile { path: "a".into(), from: 1, lines: 0 });
     assert_eq!(read("list_files", json!({})), Action::ListFiles { path: ".".into(), glob: None, depth: 3 });
+    let named = |arguments| match read("list_files", arguments) {
+        Action::ListFiles { depth, .. } => depth,
+        other => panic!("no listing: {other:?}"),
+    };
+    assert_eq!(named(json!({"glob": "src/**/*.py"})), 0, "a pattern is looked for everywhere");
+    assert_eq!(named(json!({"glob": "*.py", "depth": 2})), 2);
     let search = read("search", json!({"pattern": "x", "path": "", "glob": null}));
     assert_eq!(search, Action::Search { pattern: "x".into(), path: ".".into(), glob: None });
 }

@@ -9,7 +9,10 @@ use crate::engine::arguments::Arguments;
 pub(super) const TOOL: Tool = Tool {
     name: ActionKind::WebFetch.name(),
     action: Some(ActionKind::WebFetch),
-    description: |_| "Fetches a page and returns it as Markdown. Only hosts that the operator allowed answer.",
+    description: |_| {
+        "Fetches a page and returns it as Markdown. Only hosts that the operator allowed answer. The middle of a long page is left out; the \
+         result then names the file with all of it, for read_file and search."
+    },
     brief: |_| None,
     properties: |_| json!({ "url": text("address that begins with https:// or http://") }),
     required: &["url"],

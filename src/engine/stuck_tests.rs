@@ -1,0 +1,49 @@
+//! Long work that gets somewhere, although it looks now and then as if it did not.
+
+use super::tests::{FAILS, edit, log, run};
+use super::*;
+use crate::engine::fixtures::prepared;
+use domain::{BaseReport, Reported, TaskId};
+
+/// A task that was prepared on a base on which this test of pytest fails.
+fn on_base(test: &str) -> Event {
+    let failing = vec![Reported { tool: "pytest".into(), test: Some(test.into()), ..Reported::default() }];
+    let mut event = prepared();
+    if let Event::Prepared { on_base, .. } = &mut event {
+        *on_base = Some(Box::new(BaseReport { failing, partial: false }));
+    }
+    event
+}
+
+/// Edits of which each is followed by a run of the tests, with the same failure.
+fn edits_and_runs() -> Vec<Event> {
+    let steps: Vec<String> = (0..7).map(|step| format!("x{step}")).collect();
+    let done = steps.windows(2).flat_map(|step| [(edit(&step[0], &step[1]), ""), (run("pytest -q"), FAILS)]);
+    log(&done.collect::<Vec<_>>())
+}
+
+#[test]
+fn a_failure_that_the_base_has_too_is_evidence_once() {
+    let runs = edits_and_runs();
+    assert_eq!(evidence(&runs).len(), 4, "six runs, of which the third is the first piece");
+    let old = [vec![on_base("tests/test_a.py::test_cents")], runs.clone()].concat();
+    assert_eq!(evidence(&old), ["action 6: pytest -q fails as it did 2 changes ago"]);
+    assert!(way_out(&Task::fold(TaskId(1), &old), &old).is_none());
+    let new = [vec![on_base("tests/test_a.py::test_other")], runs].concat();
+    assert_eq!(evidence(&new).len(), 4, "it is the work's own");
+}
+
+#[test]
+fn what_happens_once_in_a_while_is_no_evidence() {
+    let mut done: Vec<(Action, &str)> = Vec::new();
+    let names: Vec<String> = (0..60).map(|step| format!("make step-{step}")).collect();
+    for (step, name) in names.iter().enumerate() {
+        done.push((run(name), "made"));
+        if step % 14 == 13 {
+            done.push((run(name), "made"));
+        }
+    }
+    let all = log(&done);
+    assert_eq!(evidence(&all).len(), 2, "of four in all: {:?}", evidence(&all));
+    assert!(way_out(&Task::fold(TaskId(1), &all), &all).is_none());
+}
