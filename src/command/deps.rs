@@ -8,7 +8,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "deps",
     syntax: "/deps [options] [words]",
     who: Who::Writer,
-    effect: "reads the manifests and lock files: what is asked for, what is locked, and what of it has an advisory in the operator's data; changes nothing",
+    effect: "reads the manifests and lock files: what is asked for, what is locked, what of it has an advisory or is behind the newest version in the operator's data; changes nothing",
     strength: Strength::Work,
     options: &OF_A_REVIEW,
     read: |argument| {

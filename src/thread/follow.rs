@@ -124,20 +124,8 @@ impl Dispatcher {
                 false => Ok(()),
             };
         }
-        let said = (&decision.poster, text, &decision.verb);
         if may_now(&decision) {
-            let beside = self.further.beside(entry, (said, &OwnNames::new()), decision.right, Some(task)).await?;
-            // What only asks is answered wherever it stands.
-            let (asks, left): (Vec<String>, Vec<String>) = left.into_iter().partition(|name| is_of_readers(name));
-            let asked: String = asks.iter().map(|name| format!("/{name}\n")).collect();
-            let on_lines = (&decision.poster, asked.as_str(), &decision.verb);
-            let on_lines = self.further.beside(entry, (on_lines, &OwnNames::new()), decision.right, Some(task)).await?;
-            let inline = (!left.is_empty()).then(|| message::left_inline(&decision.poster.login, &left));
-            let approval = approval_left(thread, task, &decision).filter(|_| long.is_none());
-            let long = long.filter(|_| decision.verb != Verb::Stop);
-            let long = long.map(|count| message::too_long(&decision.poster.login, count, &decision.source));
-            let all = [long, approval, beside, on_lines, inline];
-            let text = all.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
+            let text = self.answer_beside(entry, (task, thread), (&decision, text), (left, long)).await?;
             if !text.is_empty() {
                 // By the task's queue, so that nothing waits for the forge to take it.
                 let notice = Notice::Beside { number: decision.number, thread: number, text };
@@ -167,6 +155,30 @@ impl Dispatcher {
         let key = if ends { format!("{key}~") } else { key };
         feed.feed(id, &key, Input::Decided { decision: Box::new(decision) }).await?;
         tell_unheard(id, &key, unheard, feed).await
+    }
+
+    /// What is answered beside the decision to a text whose author may decide: to its further commands, to those on lines (`left`), to an
+    /// approval that does not count, and to a text that is too long (its count of characters). Empty where there is nothing to answer.
+    async fn answer_beside(
+        &self,
+        entry: &Repository,
+        (task, thread): (&Task, &Thread),
+        (decision, text): (&Decision, &str),
+        (left, long): (Vec<String>, Option<usize>),
+    ) -> Result<String, Trouble> {
+        let said = (&decision.poster, text, &decision.verb);
+        let beside = self.further.beside(entry, (said, &OwnNames::new()), decision.right, Some(task)).await?;
+        // What only asks is answered wherever it stands.
+        let (asks, left): (Vec<String>, Vec<String>) = left.into_iter().partition(|name| is_of_readers(name));
+        let asked: String = asks.iter().map(|name| format!("/{name}\n")).collect();
+        let on_lines = (&decision.poster, asked.as_str(), &decision.verb);
+        let on_lines = self.further.beside(entry, (on_lines, &OwnNames::new()), decision.right, Some(task)).await?;
+        let inline = (!left.is_empty()).then(|| message::left_inline(&decision.poster.login, &left));
+        let approval = approval_left(thread, task, decision).filter(|_| long.is_none());
+        let long = long.filter(|_| decision.verb != Verb::Stop);
+        let long = long.map(|count| message::too_long(&decision.poster.login, count, &decision.source));
+        let all = [long, approval, beside, on_lines, inline];
+        Ok(all.into_iter().flatten().collect::<Vec<_>>().join("\n\n"))
     }
 }
 
