@@ -20,6 +20,7 @@ mod fixtures;
 pub mod history;
 mod issue;
 pub mod nudge;
+mod numbered;
 mod outcome;
 pub mod probe;
 mod prompt;

@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn the_words_of_a_reply_beside_its_command_are_a_remark() {
         let beside = |text: &str| {
-            let reply = note(9, text);
+            let reply = fixtures::note(text);
             let remarks = beside_in_reply(&super::super::words::reply(&reply, "caisson"), &reply);
             remarks.items.into_iter().map(|item| item.text).collect::<Vec<_>>()
         };
