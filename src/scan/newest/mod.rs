@@ -112,10 +112,10 @@ fn name_of(dependency: &Dependency) -> PackageName {
     (dependency.ecosystem.clone(), dependency.name.clone())
 }
 
-/// Whether a manifest asks a registry for it, by its name: not an address or a repository.
+/// Whether a manifest asks the public registry for it, by its name: not an address, a repository, a folder or another registry.
 pub fn is_of_registry(dependency: &Dependency) -> bool {
     let asked = dependency.asked.as_str();
-    let elsewhere = asked.contains("://") || asked.starts_with("git ") || asked.starts_with('@');
+    let elsewhere = asked.contains("://") || ["git ", "path ", "registry ", "@"].iter().any(|it| asked.starts_with(it));
     let of_npm_elsewhere = dependency.ecosystem == "npm" && asked.contains(['/', ':']);
     !(elsewhere || of_npm_elsewhere)
 }

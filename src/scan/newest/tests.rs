@@ -49,13 +49,16 @@ async fn each_dependency_gets_its_newest_version_and_the_data_its_days() {
         dependency("PyPI", "foo-bar", ">=1", &[]),
         dependency("npm", "serde", "^1", &["1.0.0"]),
         dependency("npm", "serde", "^2", &[]),
-        dependency("crates.io", "own", "git https://h/own", &["1.0.0"]),
+        dependency("crates.io", "serde", "git ssh:h", &["1.0.0"]),
+        dependency("crates.io", "serde", "path ../serde 1", &[]),
+        dependency("PyPI", "foo-bar", "registry corp >=1", &["1.0"]),
         dependency("npm", "fork", "you/fork", &["1.0.0"]),
     ];
     let scan = filled(dir.path(), direct).await;
     let found: Vec<Option<(&str, Option<VersionGap>)>> =
         scan.direct.iter().map(|it| it.newest.as_ref().map(|it| (it.version.as_str(), it.gap))).collect();
-    assert_eq!(found, [Some(("2.0.0", Some(Major))), Some(("2.0", None)), None, None, None, None]);
+    assert_eq!(found[..2], [Some(("2.0.0", Some(Major))), Some(("2.0", None))]);
+    assert_eq!(found[2..], [None; 6], "of another ecosystem, or from elsewhere");
     assert_eq!(scan.direct[0].newest.as_ref().and_then(|it| it.published.as_deref()), Some("2026-10-01"));
     let newest = scan.newest.expect("data");
     assert_eq!((newest.since.as_str(), newest.until.as_str(), newest.missing), ("2026-11-02", "2026-11-20", 1));
