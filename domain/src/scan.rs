@@ -207,9 +207,6 @@ pub struct NewestScan {
     /// Lines and files of the data that were not understood, or left out by a limit.
     #[serde(default)]
     pub unread: u64,
-    /// The first of these, as `file:line`.
-    #[serde(default)]
-    pub unread_named: Vec<String>,
     /// Why nothing was looked at although there should be data, as a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,

@@ -5,7 +5,7 @@
 use domain::{DependencyScan, NewestScan, NewestVersion, VersionGap};
 use std::fmt::Write as _;
 
-use crate::text::{code, count, plain_cell, prose};
+use crate::text::{count, plain_cell, prose};
 
 /// Characters of a reason.
 const REASON: usize = 160;
@@ -49,8 +49,8 @@ pub(super) fn newest_sentence(scan: &DependencyScan) -> String {
     }
     out.push_str(".\n");
     if found.unread > 0 {
-        let named = found.unread_named.iter().map(|it| code(it)).collect::<Vec<_>>().join(", ");
-        let _ = writeln!(out, "\n{} of the data could not be read: {named}.", count(found.unread, "line"));
+        let lines = count(found.unread, "line");
+        let _ = writeln!(out, "\n{lines} of the data could not be read; the log names the first.");
     }
     out
 }
@@ -121,10 +121,9 @@ mod tests {
 
     #[test]
     fn what_was_not_read_and_what_is_not_there_is_said() {
-        let unread = NewestScan { unread: 2, unread_named: vec!["a`b.jsonl:3".into()], ..NewestScan::default() };
-        let text = sentence(Some(unread), Vec::new());
+        let text = sentence(Some(NewestScan { unread: 2, ..NewestScan::default() }), Vec::new());
         assert!(text.contains("**No newest version** of these is in the data."), "{text}");
-        assert!(text.contains("2 lines of the data could not be read: ``a`b.jsonl:3``."), "{text}");
+        assert!(text.contains("2 lines of the data could not be read; the log names the first."), "{text}");
         let trouble = NewestScan { trouble: Some("the folder <b>".into()), ..NewestScan::default() };
         let text = sentence(Some(trouble), Vec::new());
         assert!(text.contains("No newest versions were looked at") && !text.contains("<b>"), "{text}");

@@ -23,9 +23,9 @@ const MOST_FILES: usize = 1_000;
 const MOST_BYTES: u64 = 16 << 20;
 const ALL_BYTES: u64 = 256 << 20;
 const MOST_LINE: usize = 4 << 10;
-/// Bytes of a name or a version, and lines that are named as not read.
+/// Bytes of a name or a version, and lines that the log names as not read.
 const WORD: usize = 100;
-const NAMED: usize = 5;
+const NAMED: u64 = 5;
 
 /// A package by its ecosystem's name in OSV, and its name as lock files' names are compared.
 pub type PackageName = (String, String);
@@ -125,10 +125,9 @@ pub fn is_of_registry(dependency: &Dependency) -> bool {
 struct NewestData {
     lines: HashMap<PackageName, NewestLine>,
     unread: u64,
-    unread_named: Vec<String>,
 }
 
-/// Reads what the files of a folder say of these packages, until `end`. What is not understood is named and counted.
+/// Reads what the files of a folder say of these packages, until `end`. What is not understood is counted.
 fn read_folder(dir: &Path, packages: &HashSet<PackageName>, end: Instant) -> std::io::Result<NewestData> {
     let (mut data, mut files, mut room) = (NewestData::default(), Vec::new(), ALL_BYTES);
     for entry in std::fs::read_dir(dir)? {
@@ -167,10 +166,11 @@ fn read_file(path: &Path, most: u64) -> Option<Vec<u8>> {
 }
 
 impl NewestData {
+    /// Only the log names it: a file has the name of a repository, which may not be the one that an answer is about.
     fn not_read(&mut self, what: &str) {
         self.unread += 1;
-        if self.unread_named.len() < NAMED {
-            self.unread_named.push(what.to_owned());
+        if self.unread <= NAMED {
+            tracing::warn!(what, "not read of the newest versions");
         }
     }
 
@@ -219,7 +219,6 @@ impl NewestData {
             until: days().max().unwrap_or_default(),
             missing: missing.len() as u64,
             unread: self.unread,
-            unread_named: self.unread_named,
             trouble: None,
         }
     }

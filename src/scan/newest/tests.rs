@@ -62,7 +62,7 @@ async fn each_dependency_gets_its_newest_version_and_the_data_its_days() {
     assert_eq!(scan.direct[0].newest.as_ref().and_then(|it| it.published.as_deref()), Some("2026-10-01"));
     let newest = scan.newest.expect("data");
     assert_eq!((newest.since.as_str(), newest.until.as_str(), newest.missing), ("2026-11-02", "2026-11-20", 1));
-    assert_eq!((newest.unread, newest.unread_named), (1, vec!["a.jsonl:3".to_owned()]));
+    assert_eq!(newest.unread, 1);
 }
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn without_a_folder_nothing_is_looked_at_and_one_that_is_gone_is_said() {
 }
 
 #[test]
-fn lines_that_are_none_are_named_and_counted() {
+fn lines_that_are_none_are_counted() {
     let good = line("npm", "a", "1.0.0", "2026-11-20");
     let long = "x".repeat(WORD + 1);
     for bad in [
@@ -97,7 +97,7 @@ fn lines_that_are_none_are_named_and_counted() {
     assert!(NewestLine::read(good.as_bytes()).is_some());
     let mut data = NewestData::default();
     data.file("f", &b"{\n".repeat(9), &names(&[("npm", "a")]), soon());
-    assert_eq!((data.unread, data.unread_named.len(), data.unread_named[4].as_str()), (9, NAMED, "f:5"));
+    assert_eq!(data.unread, 9);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn files_bytes_and_time_have_limits_and_only_what_is_asked_for_is_kept() {
     }
     let packages = names(&[("npm", "a")]);
     let data = read_folder(dir.path(), &packages, soon()).expect("read");
-    assert_eq!((data.lines.len(), data.unread, data.unread_named.len()), (1, 2, 2));
+    assert_eq!((data.lines.len(), data.unread), (1, 2));
     let late = read_folder(dir.path(), &packages, Instant::now()).expect("read");
     assert_eq!((late.lines.len(), late.unread), (0, MOST_FILES as u64 + 2));
     let file = dir.path().join("1.jsonl");
