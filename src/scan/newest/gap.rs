@@ -6,12 +6,13 @@ use std::cmp::Ordering;
 
 use domain::VersionGap;
 
+use super::is_word;
 use crate::scan::advisories::Comparable;
 
-/// The newest release among these versions; none where all of them are pre-releases or cannot be compared.
+/// The newest release among these versions; none where all of them are pre-releases, cannot be compared or are no words of the data.
 pub fn newest_release<'a>(ecosystem: &str, versions: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let read = |text: &'a str| Some((text, Comparable::read(ecosystem, text).filter(|it| !it.is_prerelease())?));
-    let all = versions.into_iter().filter_map(read);
+    let all = versions.into_iter().filter(|text| is_word(text)).filter_map(read);
     let newer = |best: (&'a str, Comparable), next: (&'a str, Comparable)| match next.1.order(&best.1) {
         Some(Ordering::Greater) => next,
         Some(Ordering::Less | Ordering::Equal) | None => best,

@@ -54,8 +54,7 @@ impl NewestLine {
         }
         let line: Self = serde_json::from_slice(line).ok()?;
         let ecosystem = known(&line.ecosystem).filter(|it| *it == line.ecosystem)?;
-        let word = |text: &str| !text.is_empty() && text.len() <= WORD && text.bytes().all(|b| b.is_ascii_graphic());
-        if !word(&line.name) || !word(&line.version) {
+        if !is_word(&line.name) || !is_word(&line.version) {
             return None;
         }
         let published = match &line.published {
@@ -64,6 +63,11 @@ impl NewestLine {
         };
         Some(Self { name: plain(ecosystem, &line.name), published, asked: day(&line.asked)?, ..line })
     }
+}
+
+/// Whether the data can have it as a name or a version.
+pub fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.len() <= WORD && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// The operator's folder of newest versions.

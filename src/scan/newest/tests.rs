@@ -189,5 +189,8 @@ fn the_newest_release_is_never_a_pre_release() {
     assert_eq!(newest_release("npm", versions), Some("1.10.0"));
     assert_eq!(newest_release("PyPI", ["1.0", "1.1.dev1", "1.0.post1", "2.0a1"]), Some("1.0.post1"));
     assert_eq!(newest_release("Maven", ["6.0.0", "6.0.1", "7.0.0-M1", "7.0.0-SNAPSHOT"]), Some("6.0.1"));
+    assert_eq!(newest_release("Maven", ["12.8.1.jre11", "13.1.0.jre11-preview"]), Some("12.8.1.jre11"));
     assert_eq!(newest_release("crates.io", ["1.0.0-alpha"]), None);
+    let long = format!("9.0.0+{}", "x".repeat(WORD));
+    assert_eq!(newest_release("npm", ["1.0.0", long.as_str(), " 8.0.0"]), Some("1.0.0"), "one that a line can have");
 }
