@@ -5,6 +5,7 @@
 use std::cmp::Ordering;
 
 use domain::VersionGap;
+use semver::{Version, VersionReq};
 
 use super::is_word;
 use crate::scan::advisories::Comparable;
@@ -20,8 +21,17 @@ pub fn newest_release<'a>(ecosystem: &str, versions: impl IntoIterator<Item = &'
     all.reduce(newer).map(|(text, _)| text)
 }
 
-/// Where what is used is beside the newest version; none where nothing is used. Of several versions the newest counts, because no lock file says which of
-/// them a manifest means.
+/// Of the versions that are locked those that a manifest can mean; all of them where its words do not say it.
+pub(super) fn meant<'a>(ecosystem: &str, asked: &str, locked: &'a [String]) -> Vec<&'a str> {
+    let all = || locked.iter().map(String::as_str);
+    let range = if matches!(ecosystem, "crates.io" | "npm") { VersionReq::parse(asked).ok() } else { None };
+    let Some(range) = range else { return all().collect() };
+    let is_meant = |text: &&str| Version::parse(text).is_ok_and(|version| range.matches(&version));
+    let meant: Vec<&str> = all().filter(is_meant).collect();
+    if meant.is_empty() { all().collect() } else { meant }
+}
+
+/// Where what is used is beside the newest version; none where nothing is used. Of several versions the newest counts.
 pub(super) fn gap(ecosystem: &str, newest: &str, used: &[&str]) -> Option<VersionGap> {
     if used.is_empty() {
         return None;

@@ -14,7 +14,7 @@ use std::time::Instant;
 use domain::{Dependency, DependencyScan, NewestScan, NewestVersion};
 use serde::{Deserialize, Serialize};
 
-use self::gap::{gap, pinned};
+use self::gap::{gap, meant, pinned};
 use super::advisories::{LOOKING, known, plain};
 use super::dependencies::day;
 
@@ -210,7 +210,7 @@ impl NewestData {
                 missing.insert(name_of(it));
                 continue;
             };
-            let mut used: Vec<&str> = it.locked.iter().map(String::as_str).collect();
+            let mut used = meant(&it.ecosystem, &it.asked, &it.locked);
             if used.is_empty() {
                 used.extend(pinned(&it.ecosystem, &it.asked));
             }

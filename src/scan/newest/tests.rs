@@ -168,6 +168,21 @@ fn what_is_locked_is_compared_by_the_rules_of_its_ecosystem() {
 }
 
 #[test]
+fn of_several_locked_versions_those_count_that_the_manifest_can_mean() {
+    let locked = ["0.7.3", "0.8.5", "0.9.1"].map(str::to_owned);
+    for (ecosystem, asked, versions) in [
+        ("crates.io", "0.8", "0.8.5"),
+        ("crates.io", ">=0.7, <0.9", "0.7.3 0.8.5"),
+        ("npm", "^0.7.1", "0.7.3"),
+        ("crates.io", "4", "0.7.3 0.8.5 0.9.1"),
+        ("npm", "latest", "0.7.3 0.8.5 0.9.1"),
+        ("PyPI", "0.8", "0.7.3 0.8.5 0.9.1"),
+    ] {
+        assert_eq!(meant(ecosystem, asked, &locked).join(" "), versions, "{ecosystem} {asked}");
+    }
+}
+
+#[test]
 fn a_version_that_the_manifest_alone_settles_counts_as_locked() {
     for (ecosystem, asked, settled) in [
         ("crates.io", "=1.2.3", Some("1.2.3")),
