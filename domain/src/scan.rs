@@ -152,7 +152,7 @@ pub struct NewestVersion {
     /// The day on which it was published, as `2026-11-20`, where the data says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
-    /// Where the newest of the locked versions is beside it; none where no version is locked.
+    /// Where the newest of the locked versions that the manifest can mean is beside it; none where no version is locked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<VersionGap>,
 }
@@ -207,9 +207,6 @@ pub struct NewestScan {
     /// Lines and files of the data that were not understood, or left out by a limit.
     #[serde(default)]
     pub unread: u64,
-    /// The first of these, as `file:line`.
-    #[serde(default)]
-    pub unread_named: Vec<String>,
     /// Why nothing was looked at although there should be data, as a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,

@@ -321,8 +321,7 @@ mod tests {
             let newest = Some(domain::NewestVersion { version: bad.into(), published: Some(bad.into()), gap });
             scan.direct = vec![Dependency { manifest: bad.into(), newest, ..asked(bad, bad, &[bad]) }];
             let (since, until) = (bad.into(), "2026-11-20".into());
-            let unread_named = vec![bad.into()];
-            scan.newest = Some(NewestScan { since, until, unread: 1, unread_named, ..NewestScan::default() });
+            scan.newest = Some(NewestScan { since, until, ..NewestScan::default() });
             scan.unread = vec![(bad.into(), bad.into())];
             scan.read = vec![bad.into()];
             let found = AdvisoryMatch {

@@ -5,7 +5,7 @@
 use domain::{DependencyScan, NewestScan, NewestVersion, VersionGap};
 use std::fmt::Write as _;
 
-use crate::text::{code, count, plain_cell, prose};
+use crate::text::{count, plain_cell, prose};
 
 /// Characters of a reason.
 const REASON: usize = 160;
@@ -31,12 +31,14 @@ pub(super) fn newest_sentence(scan: &DependencyScan) -> String {
     if let Some(why) = &found.trouble {
         return format!("\n> [!WARNING]\n> ⚠️ No newest versions were looked at: {}.\n", prose(why, REASON));
     }
-    let gaps: Vec<VersionGap> = scan.direct.iter().filter_map(|it| it.newest.as_ref()?.gap).collect();
+    let known: Vec<&NewestVersion> = scan.direct.iter().filter_map(|it| it.newest.as_ref()).collect();
+    let gaps: Vec<VersionGap> = known.iter().filter_map(|it| it.gap).collect();
     let number = |of: VersionGap| gaps.iter().filter(|gap| **gap == of).count();
     let (major, minor, patch) = (number(VersionGap::Major), number(VersionGap::Minor), number(VersionGap::Patch));
     let data = data(found);
     let mut out = match major + minor + patch {
         0 if found.since.is_empty() => "\n**No newest version** of these is in the data".to_owned(),
+        0 if gaps.is_empty() => format!("\n**None was compared** with the newest version ({data})"),
         0 => format!("\n**None is behind** the newest version ({data})"),
         all => format!("\n**{all} behind** the newest version ({data}): {major} major, {minor} minor, {patch} patch"),
     };
@@ -44,13 +46,16 @@ pub(super) fn newest_sentence(scan: &DependencyScan) -> String {
     if apart > 0 {
         let _ = write!(out, "; {apart} not comparable");
     }
+    if known.len() > gaps.len() {
+        let _ = write!(out, "; {} not locked", known.len() - gaps.len());
+    }
     if found.missing > 0 {
         let _ = write!(out, "; not in the data: {}", count(found.missing, "package"));
     }
     out.push_str(".\n");
     if found.unread > 0 {
-        let named = found.unread_named.iter().map(|it| code(it)).collect::<Vec<_>>().join(", ");
-        let _ = writeln!(out, "\n{} of the data could not be read: {named}.", count(found.unread, "line"));
+        let lines = count(found.unread, "line");
+        let _ = writeln!(out, "\n{lines} of the data could not be read; the log names the first.");
     }
     out
 }
@@ -117,14 +122,17 @@ mod tests {
         let same = NewestScan { until: "2026-11-01".into(), ..found() };
         let text = sentence(Some(same), vec![newest("1.0.0", Some(UpToDate))]);
         assert_eq!(text, "\n**None is behind** the newest version (data of 2026-11-01).\n");
+        let text = sentence(Some(found()), vec![newest("1.0.0", Some(UpToDate)), newest("1.0.0", None)]);
+        assert!(text.contains("**None is behind** the newest version") && text.contains("; 1 not locked."), "{text}");
+        let text = sentence(Some(found()), vec![newest("1.0.0", None)]);
+        assert!(text.contains("**None was compared** with the newest version"), "{text}");
     }
 
     #[test]
     fn what_was_not_read_and_what_is_not_there_is_said() {
-        let unread = NewestScan { unread: 2, unread_named: vec!["a`b.jsonl:3".into()], ..NewestScan::default() };
-        let text = sentence(Some(unread), Vec::new());
+        let text = sentence(Some(NewestScan { unread: 2, ..NewestScan::default() }), Vec::new());
         assert!(text.contains("**No newest version** of these is in the data."), "{text}");
-        assert!(text.contains("2 lines of the data could not be read: ``a`b.jsonl:3``."), "{text}");
+        assert!(text.contains("2 lines of the data could not be read; the log names the first."), "{text}");
         let trouble = NewestScan { trouble: Some("the folder <b>".into()), ..NewestScan::default() };
         let text = sentence(Some(trouble), Vec::new());
         assert!(text.contains("No newest versions were looked at") && text.contains("`<b>`"), "{text}");

@@ -15,6 +15,8 @@ const WALL: Duration = Duration::from_secs(60);
 const PROCESSOR: Duration = Duration::from_secs(20);
 /// The longest that looking for moved files may take, and its processor time: less than comparing, which it must not use up.
 const MOVED: Duration = Duration::from_secs(10);
+/// The most memory that it may take: git keeps all files of the same name on both sides that are not alike, and a small pack may have gigabytes of them.
+const MOVED_MEMORY: u64 = 1 << 30;
 /// A file counts as moved where half of it is the same. Of more than the square of this many pairs only those of the same content or name are looked at.
 const HALF_THE_SAME: [&str; 2] = ["--find-renames=50%", "-l30"];
 /// The most bytes of the list of counts.
@@ -56,14 +58,26 @@ impl Repos {
     }
 
     /// The files that were moved, changed on the way or not, by their new path with the old one; without those of a name that is not UTF-8. Empty
-    /// where it takes too long.
+    /// where it takes too long or too much memory, or a commit is missing.
     ///
     /// # Errors
-    /// When a commit is missing.
+    /// When git cannot be run.
     pub async fn moved(&self, key: &str, from: &Commit, to: &Commit) -> Result<HashMap<String, String>, GitError> {
-        let list = self.compare(key)?.timeout(MOVED).cpu(MOVED).args(["--name-status", "-z", "--diff-filter=R"]);
-        let list = list.args(SHOWN).args(HALF_THE_SAME).args([from.as_str(), to.as_str(), "--"]);
-        let listed = bounded(list.cap(COUNTS).ok().await)?.unwrap_or_default();
+        self.moved_within(key, (from, to), MOVED_MEMORY).await
+    }
+
+    async fn moved_within(
+        &self,
+        key: &str,
+        (from, to): (&Commit, &Commit),
+        memory: u64,
+    ) -> Result<HashMap<String, String>, GitError> {
+        let list = self.compare(key)?.timeout(MOVED).cpu(MOVED).memory(memory).args(["--name-status", "-z"]);
+        let list = list.arg("--diff-filter=R").args(SHOWN).args(HALF_THE_SAME).args([from.as_str(), to.as_str(), "--"]);
+        let listed = match bounded(list.cap(COUNTS).ok().await) {
+            Err(GitError::Failed { .. }) => Vec::new(),
+            listed => listed?.unwrap_or_default(),
+        };
         // Each is a status, the old path and the new one.
         let words: Vec<&[u8]> = listed.split(|byte| *byte == 0).collect();
         let text = |word: &[u8]| String::from_utf8(word.to_vec()).ok();
@@ -209,5 +223,27 @@ mod tests {
         assert_eq!(added_lines(&patch.expect("compared").expect("small")), HashSet::from([10]));
         let apart = repos.difference_of_moved("shop", (&main, &head), ("b.txt", "new.txt"), 1 << 20).await;
         assert_eq!(added_lines(&apart.expect("compared").expect("small")), HashSet::from([1]), "it is another file");
+    }
+
+    #[tokio::test]
+    async fn files_that_take_too_much_memory_to_compare_are_new_ones() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let repos = Repos::new(dir.path());
+        let file = |name: &str, text: &str| format!("M 100644 inline {name}\ndata {}\n{text}\n", text.len());
+        let commit = |branch: &str, from: &str, small: &str| {
+            let large = |n: u32| file(&format!("{branch}/{n}.txt"), &format!("{branch} {n}\n").repeat(500_000));
+            let large: String = (0..8).map(large).collect();
+            let head = format!("commit refs/remotes/origin/{branch}\ncommitter a <a@b> 1 +0000\ndata 1\nx\n{from}");
+            format!("{head}{large}{}", file(small, "one\ntwo\n"))
+        };
+        let gone = "D a.txt\nD main\n";
+        let both = commit("main", "", "a.txt") + &commit("head", "from refs/remotes/origin/main\n", "b.txt") + gone;
+        repos.fast_import("shop", both).await.expect("imported");
+        let tip = async |name: &str| repos.resolve("shop", &Branch::parse(name).expect("one")).await.expect("there");
+        let (main, head) = (tip("main").await, tip("head").await);
+        let moved = repos.moved("shop", &main, &head).await.expect("listed");
+        assert_eq!(moved, HashMap::from([("b.txt".to_owned(), "a.txt".to_owned())]));
+        let moved = repos.moved_within("shop", (&main, &head), 32 << 20).await;
+        assert_eq!(moved, Ok(HashMap::new()));
     }
 }

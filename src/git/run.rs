@@ -79,8 +79,7 @@ pub(crate) struct Git<'a> {
     ssh: bool,
     input: Input<'a>,
     timeout: Duration,
-    cpu: Option<Duration>,
-    file_limit: Option<u64>,
+    limits: spawn::ChildLimits,
     cap: u64,
 }
 
@@ -99,8 +98,7 @@ impl<'a> Git<'a> {
             ssh: false,
             input: Input::Nothing,
             timeout: Duration::from_secs(60),
-            cpu: None,
-            file_limit: None,
+            limits: spawn::ChildLimits::default(),
             cap: DEFAULT_CAP,
         }
     }
@@ -162,14 +160,20 @@ impl<'a> Git<'a> {
     }
 
     pub(crate) fn cpu(mut self, limit: Duration) -> Self {
-        self.cpu = Some(limit);
+        self.limits.cpu = Some(limit);
         self
     }
 
     /// The largest file that git may write, in bytes.
     pub(super) fn file_limit(mut self, bytes: u64) -> Self {
-        self.file_limit = Some(bytes);
+        self.limits.file_bytes = Some(bytes);
         self
+    }
+
+    /// The most memory that git may take, in bytes. Packs are mapped in small pieces then, because these count.
+    pub(super) fn memory(mut self, bytes: u64) -> Self {
+        self.limits.memory = Some(bytes);
+        self.config("core.packedGitWindowSize", "16m").config("core.packedGitLimit", "128m")
     }
 
     pub(crate) fn cap(mut self, bytes: u64) -> Self {
@@ -178,7 +182,7 @@ impl<'a> Git<'a> {
     }
 
     fn command(&self) -> std::io::Result<Command> {
-        let mut command = spawn::command("git", self.cpu, self.file_limit)?;
+        let mut command = spawn::command("git", self.limits)?;
         command.env_clear();
         for name in INHERITED {
             if let Some(value) = std::env::var_os(name) {

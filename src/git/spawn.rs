@@ -1,7 +1,7 @@
 //! Starts child processes from one thread that lives as long as the process.
 //!
 //! Owns: the parent-death signal (a push must not outlive a killed bot and run beside its successor), the child's own
-//! process group, its CPU limit and the limit of what it writes to a file. The kernel sends the signal when the *thread* that started the
+//! process group, its limits of processor time, of memory and of what it writes to a file. The kernel sends the signal when the *thread* that started the
 //! child ends, so children are never started from a worker thread that a runtime may retire. Must not know what the child does.
 //!
 //! Signal and limits are set by `setpriv` (util-linux) and `sh`, which become the child: a program that sets them itself between fork and
@@ -22,12 +22,13 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 /// Its words: the parent's process id, seconds of processor time or nothing, 512-byte blocks of the largest file or nothing (the unit of
-/// POSIX, in dash and in bash as `sh`), then the program and its words. The signal is set when it begins; with another parent by then, the
+/// POSIX, in dash and in bash as `sh`), KiB of memory or nothing, then the program and its words. The signal is set when it begins; with another parent by then, the
 /// bot was gone before. A write beyond the limit is an error that the program reports, because the signal for it is ignored.
 const BEGIN: &str = r#"[ "$PPID" = "$1" ] && ulimit -c 0 || exit 125
 if [ -n "$2" ]; then ulimit -S -t "$2" && ulimit -H -t "$(($2 + 1))" || exit 125; fi
 if [ -n "$3" ]; then trap '' XFSZ && ulimit -f "$3" || exit 125; fi
-shift 3; exec "$@""#;
+if [ -n "$4" ]; then ulimit -v "$4" || exit 125; fi
+shift 4; exec "$@""#;
 
 /// Exit codes that say that the program could not be started: [`BEGIN`]'s own, and the shell's. git itself ends with none of them.
 pub(super) const NOT_STARTED: RangeInclusive<i32> = 125..=127;
@@ -38,21 +39,32 @@ struct Order {
     answer: oneshot::Sender<io::Result<Child>>,
 }
 
-/// A command that runs `program`, to which words, variables and pipes are added. Started by [`spawn`] it ends with this process, and after
-/// `cpu` of processor time (whole seconds, at least one). It and its children write no file of more than `file_bytes` (whole blocks of 512
-/// bytes, at least one).
+/// What a child may take; without a number, as much as there is.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ChildLimits {
+    /// Processor time, in whole seconds, at least one.
+    pub cpu: Option<Duration>,
+    /// Bytes of each file that it or its children write, in whole blocks of 512, at least one.
+    pub file_bytes: Option<u64>,
+    /// Bytes of memory, mapped files among them, in whole KiB.
+    pub memory: Option<u64>,
+}
+
+/// A command that runs `program`, to which words, variables and pipes are added. Started by [`spawn`] it ends with this process, and has these
+/// limits.
 ///
 /// # Errors
 /// [`io::ErrorKind::NotFound`] if there is no such program, or none of those that start it.
-pub(super) fn command(program: &str, cpu: Option<Duration>, file_bytes: Option<u64>) -> io::Result<Command> {
+pub(super) fn command(program: &str, limits: ChildLimits) -> io::Result<Command> {
     let part = |name: &str| found(name).ok_or(io::ErrorKind::NotFound);
     let program = part(program)?;
     // By its path: only so the standard library starts it without a fork.
     let mut command = Command::new(part("setpriv")?);
-    let limit = cpu.map(|limit| limit.as_secs().max(1).to_string()).unwrap_or_default();
+    let word = |limit: Option<u64>| limit.map(|limit| limit.to_string()).unwrap_or_default();
     command.args(["--pdeathsig", "KILL"]).arg(part("sh")?).args(["-c", BEGIN, "sh"]);
-    let blocks = file_bytes.map(|limit| (limit / 512).max(1).to_string()).unwrap_or_default();
-    command.arg(std::process::id().to_string()).arg(limit).arg(blocks).arg(program);
+    command.arg(std::process::id().to_string()).arg(word(limits.cpu.map(|time| time.as_secs().max(1))));
+    command.arg(word(limits.file_bytes.map(|bytes| (bytes / 512).max(1))));
+    command.arg(word(limits.memory.map(|bytes| bytes / 1024))).arg(program);
     Ok(command)
 }
 
@@ -107,11 +119,11 @@ mod tests {
 
     /// The child's words as `sh` runs them, to its end.
     async fn run(cpu: Option<u64>, script: &str) -> (Option<i32>, Option<i32>, String) {
-        run_within(cpu, None, script).await
+        run_within(ChildLimits { cpu: cpu.map(Duration::from_secs), ..ChildLimits::default() }, script).await
     }
 
-    async fn run_within(cpu: Option<u64>, file: Option<u64>, script: &str) -> (Option<i32>, Option<i32>, String) {
-        let mut command = command("sh", cpu.map(Duration::from_secs), file).expect("installed");
+    async fn run_within(limits: ChildLimits, script: &str) -> (Option<i32>, Option<i32>, String) {
+        let mut command = command("sh", limits).expect("installed");
         command.args(["-c", script, "a word", "an odd 'word"]).stdout(Stdio::piped());
         let done = spawn(command).await.expect("started").wait_with_output().await.expect("ended");
         (done.status.code(), done.status.signal(), String::from_utf8(done.stdout).expect("text"))
@@ -139,29 +151,34 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let file = dir.path().join("file").display().to_string();
         let script = format!("head -c 9000 /dev/zero >'{file}' 2>/dev/null; echo $?; wc -c <'{file}'");
-        let (code, _, text) = run_within(None, Some(4096), &script).await;
+        let limits = ChildLimits { file_bytes: Some(4096), ..ChildLimits::default() };
+        let (code, _, text) = run_within(limits, &script).await;
         assert_eq!((code, text.split_whitespace().collect::<Vec<_>>()), (Some(0), vec!["1", "4096"]));
         assert_eq!(run(None, "ulimit -f").await.2, "unlimited\n");
+        let limits = ChildLimits { memory: Some(1 << 30), ..ChildLimits::default() };
+        assert_eq!(run_within(limits, "ulimit -v").await.2, "1048576\n");
     }
 
     /// As where the bot was killed before the signal was set.
     #[tokio::test]
     async fn a_child_of_another_parent_begins_nothing() {
         let other = std::process::id().wrapping_add(1).to_string();
-        let done = std::process::Command::new("sh").args(["-c", BEGIN, "sh", &other, "", "", "echo", "begun"]).output();
-        let done = done.expect("run");
+        let mut done = std::process::Command::new("sh");
+        let done = done.args(["-c", BEGIN, "sh", &other, "", "", "", "echo", "begun"]);
+        let done = done.output().expect("run");
         assert_eq!((done.status.code(), done.stdout), (Some(125), Vec::new()));
     }
 
     #[tokio::test]
     async fn a_program_that_is_not_there_is_told_from_one_that_fails() {
-        assert_eq!(command("caisson-is-no-program", None, None).map(drop).unwrap_err().kind(), io::ErrorKind::NotFound);
+        let none = command("caisson-is-no-program", ChildLimits::default()).map(drop);
+        assert_eq!(none.unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     /// A process that starts one, and is killed: what it started ends too.
     #[test]
     fn what_was_started_ends_with_who_started_it() {
-        let inner = r#"setpriv --pdeathsig KILL sh -c "$BEGIN" sh $$ '' '' sleep 60 & echo $!; wait"#;
+        let inner = r#"setpriv --pdeathsig KILL sh -c "$BEGIN" sh $$ '' '' '' sleep 60 & echo $!; wait"#;
         let mut outer = std::process::Command::new("sh");
         let mut outer = outer.args(["-c", inner]).env("BEGIN", BEGIN).stdout(Stdio::piped()).spawn().expect("started");
         let mut line = String::new();

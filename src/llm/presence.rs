@@ -73,8 +73,10 @@ fn short(name: &str) -> String {
 }
 
 /// Whether a name that leaves the version open (Anthropic's `claude-3-7-sonnet-latest`, `claude-sonnet-4-0`) is answered by a dated one of it.
+/// A single digit is no day: `claude-sonnet-4-5-…` is another model than `claude-sonnet-4-0`.
 fn is_newest_of(alias: &str, answered: &str) -> bool {
-    let dated = |rest: &str| rest.starts_with('-') && rest.chars().all(|c| c.is_ascii_digit() || c == '-');
+    let number = |part: &str| part.len() > 1 && part.bytes().all(|byte| byte.is_ascii_digit());
+    let dated = |rest: &str| rest.strip_prefix('-').is_some_and(|rest| rest.split('-').all(number));
     let stems = ["-latest", "-0"].into_iter().filter_map(|end| alias.strip_suffix(end));
     stems.filter_map(|stem| answered.strip_prefix(stem)).any(dated)
 }
@@ -186,6 +188,8 @@ mod tests {
         }
         assert_eq!(answered("small").other_than("large-latest"), Some("small"));
         assert_eq!(answered("large-mini").other_than("large-latest"), Some("large-mini"));
+        let (name, asked) = ("claude-sonnet-4-5-20250929", "claude-sonnet-4-0");
+        assert_eq!(answered(name).other_than(asked), Some(name), "a later model");
         assert_eq!(answered("small").other_than("large"), Some("small"));
         assert_eq!(Presence::default().other_than("large"), None, "a server that names none proves nothing");
     }

@@ -37,7 +37,7 @@ async fn what_is_locked_is_held_against_the_operators_advisories_and_the_tables_
         "| `RUSTSEC-2026-0001` | `semver` | `1.0.3` | `1.0.4` | A version that never ends is parsed for ever. |",
         &format!("| `semver` | `1` | `1.0.3` | `1.1.0` (2026-10-02), minor behind | [`app/Cargo.toml:5`]{link} |"),
         "**1 behind** the newest version (data of 2026-11-21): 0 major, 1 minor, 0 patch; not in the data: 1 package.",
-        "1 line of the data could not be read: `shop.jsonl:2`.",
+        "1 line of the data could not be read; the log names the first.",
         "**Not read**: `web/yarn.lock`",
         "places that do not exist at `",
         "`app/Cargo.toml:50`",

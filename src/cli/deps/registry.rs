@@ -3,7 +3,7 @@
 //! Owns which names can exist there, so that a manifest's words only ever become segments of a path, and what counts as a release: no pre-release and
 //! nothing that was yanked. Must not fetch. Tests: `registry_tests.rs`.
 
-use crate::scan::{day, newest_release};
+use crate::scan::{day, is_word, newest_release};
 use regex::Regex;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -271,7 +271,7 @@ struct GoInfo {
 fn go(text: &str) -> Result<Option<Release>, String> {
     let info: GoInfo = read(text)?;
     let version = info.version.trim_start_matches('v').to_owned();
-    if version.is_empty() || version.len() > 100 || !version.bytes().all(|byte| byte.is_ascii_graphic()) {
+    if !is_word(&version) {
         return Err("its answer names no version".to_owned());
     }
     Ok(Some(Release { version, published: info.time.as_deref().and_then(day) }))
@@ -313,7 +313,14 @@ fn maven(text: &str) -> Result<Option<Release>, String> {
     }
     let all: Vec<(&str, Option<&str>)> =
         VERSION.captures_iter(text).filter_map(|found| Some((found.get(1)?.as_str(), None))).collect();
-    Ok(newest("Maven", &all))
+    let numbered: Vec<_> = all.iter().copied().filter(|(version, _)| is_numbered(version)).collect();
+    Ok(newest("Maven", &numbered).or_else(|| newest("Maven", &all)))
+}
+
+/// Whether it begins with a number that is no day: `20040616` is older than `3.2.2` of the same package, and orders behind it.
+fn is_numbered(version: &str) -> bool {
+    let digits = version.find(|c: char| !c.is_ascii_digit()).unwrap_or(version.len());
+    (1..8).contains(&digits)
 }
 
 #[cfg(test)]

@@ -86,5 +86,11 @@ fn the_answers_of_go_composer_and_maven_are_read() {
     assert_eq!(said_newest("Packagist", text), release("v0.14.0", Some("2025-08-29")));
     let text = "<?xml version=\"1.0\"?>\n<metadata><groupId>g</groupId><versioning><latest>2.0-M1</latest><release>2.0-M1</release><versions>\n<version>1.9</version>\n<version> 1.10 </version><version>2.0-M1</version></versions><lastUpdated>20260101000000</lastUpdated></versioning></metadata>";
     assert_eq!(said_newest("Maven", text), release("1.10", None));
+    let of = |versions: &[&str]| {
+        let versions: String = versions.iter().map(|it| format!("<version>{it}</version>")).collect();
+        said_newest("Maven", &format!("<metadata><versions>{versions}</versions></metadata>"))
+    };
+    assert_eq!(of(&["3.2.1", "3.2.2", "20040616", "20031027.000000"]), release("3.2.2", None), "old ones have days");
+    assert_eq!(of(&["20231013", "20240303", "shop-1.0"]), release("20240303", None), "all have");
     assert!(go("not found").is_err() && packagist("[]").is_err() && maven("<html>").is_err());
 }

@@ -21,6 +21,8 @@ enum Part {
 /// The rank of a release, which a part that is missing has too, and of a word that is not known.
 const RELEASE: u8 = 5;
 const OTHER: u8 = 7;
+/// Words that Maven orders behind a release, and that are given to what comes before one.
+const EARLY: [&str; 6] = ["dev", "ea", "eap", "nightly", "pre", "preview"];
 
 impl Part {
     /// Of a piece of the text. A single letter is a word of its own only where a number follows.
@@ -87,9 +89,13 @@ impl Maven {
         Some(Self(parts))
     }
 
-    /// Whether it comes before a release.
+    /// Whether it comes before a release, by its order or by a word that has none.
     pub(super) fn is_prerelease(&self) -> bool {
-        self.0.iter().any(|part| matches!(part, Part::Word(rank, _) if *rank < RELEASE))
+        let before = |part: &Part| match part {
+            Part::Word(rank, word) => *rank < RELEASE || EARLY.contains(&word.as_str()),
+            Part::Dot(_) | Part::Hyphen(_) => false,
+        };
+        self.0.iter().any(before)
     }
 
     /// The numbers at its beginning.

@@ -4,6 +4,7 @@
 
 use toml::{Table, Value};
 
+use super::entry::asked_of;
 use super::{Format, Requirement, name_of};
 
 pub(super) const FORMAT: Format = Format {
@@ -34,13 +35,10 @@ fn manifest(text: &str) -> Result<Vec<Requirement>, String> {
 
 fn asked(key: &str, value: &Value) -> Option<Requirement> {
     let of = |name: &str| value.get(name).and_then(Value::as_str);
-    let version = match (value.as_str(), of("version"), of("git")) {
-        (Some(version), _, _) | (None, Some(version), _) => version.to_owned(),
-        (None, None, Some(git)) => format!("git {git}"),
-        // By path alone, or as the workspace asks for it.
-        (None, None, None) => return None,
-    };
-    Some(Requirement { name: of("package").unwrap_or(key).to_owned(), version, locked: Vec::new(), line: None })
+    // By path alone, or as the workspace asks for it.
+    value.as_str().or_else(|| of("version")).or_else(|| of("git"))?;
+    let (name, version) = (of("package").unwrap_or(key).to_owned(), asked_of(value, "registry", "crates-io"));
+    Some(Requirement { name, version, locked: Vec::new(), line: None })
 }
 
 /// Packages from a registry or a git repository; those without a source are the workspace's own.
@@ -60,10 +58,18 @@ mod tests {
 
     #[test]
     fn every_table_of_dependencies_is_read_and_a_rename_is_undone() {
-        let text = "[dependencies]\na = \"1\"\nb = { path = \"../b\" }\nc = { workspace = true }\nd = { package = \"e\", version = \"2\", path = \"x\" }\n[dev-dependencies.f]\ngit = \"https://h/f\"\n[target.'cfg(unix)'.build-dependencies]\ng = \"3\"\n[workspace.dependencies]\nc = \"4\"\n";
+        let text = "[dependencies]\na = \"1\"\nb = { path = \"../b\" }\nc = { workspace = true }\nd = { package = \"e\", version = \"2\", path = \"x\" }\n[dev-dependencies.f]\ngit = \"https://h/f\"\n[target.'cfg(unix)'.build-dependencies]\ng = \"3\"\n[workspace.dependencies]\nc = \"4\"\nh = { git = \"https://h/h\", version = \"5\" }\ni = { version = \"6\", registry = \"corp\" }\n";
         let mut found: Vec<_> = manifest(text).unwrap().into_iter().map(|it| (it.name, it.version)).collect();
         found.sort();
-        let wanted = [("a", "1"), ("c", "4"), ("e", "2"), ("f", "git https://h/f"), ("g", "3")];
+        let wanted = [
+            ("a", "1"),
+            ("c", "4"),
+            ("e", "path x 2"),
+            ("f", "git https://h/f"),
+            ("g", "3"),
+            ("h", "git https://h/h"),
+            ("i", "registry corp 6"),
+        ];
         assert_eq!(found, wanted.map(|(name, version)| (name.to_owned(), version.to_owned())));
         assert!(manifest("[x").is_err() && lock("[x").is_err() && manifest("").unwrap().is_empty());
     }

@@ -5,6 +5,7 @@
 
 mod cargo;
 mod composer;
+mod entry;
 mod go;
 mod lines;
 mod maven;

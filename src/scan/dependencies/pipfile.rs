@@ -6,13 +6,14 @@ use serde_json::Value;
 use toml::Table;
 
 use super::Requirement;
+use super::entry::asked_of;
 
 /// The packages that a `Pipfile` asks for; none where it is another file.
 pub(super) fn asked(file: &Table) -> Vec<Requirement> {
     let tables = ["packages", "dev-packages"].iter().filter_map(|name| file.get(*name)?.as_table());
     let packages = tables.flatten().filter(|(_, value)| value.get("path").is_none());
     let read = |(name, value): (&String, &toml::Value)| {
-        let version = value.as_str().or_else(|| value.get("version")?.as_str()).unwrap_or_default().to_owned();
+        let version = asked_of(value, "index", "pypi");
         Requirement { name: name.clone(), version, locked: Vec::new(), line: None }
     };
     packages.map(read).collect()
@@ -35,11 +36,11 @@ mod tests {
 
     #[test]
     fn both_files_are_read_without_what_lies_beside() {
-        let file = "[[source]]\nurl = \"https://pypi.org/simple\"\nverify_ssl = true\nname = \"pypi\"\n[packages]\nrequests = \"*\"\nown = { path = \".\", editable = true }\ndjango = { version = \"~=4.2\", extras = [\"argon2\"] }\n[dev-packages]\npytest = \">=8\"\n[requires]\npython_version = \"3.12\"\n";
+        let file = "[[source]]\nurl = \"https://pypi.org/simple\"\nverify_ssl = true\nname = \"pypi\"\n[packages]\nrequests = \"*\"\nown = { path = \".\", editable = true }\nours = { version = \"*\", index = \"corp\" }\ndjango = { version = \"~=4.2\", extras = [\"argon2\"] }\n[dev-packages]\npytest = \">=8\"\n[requires]\npython_version = \"3.12\"\n";
         let mut found: Vec<_> =
             asked(&toml::from_str(file).unwrap()).into_iter().map(|it| (it.name, it.version)).collect();
         found.sort();
-        let wanted = [("django", "~=4.2"), ("pytest", ">=8"), ("requests", "*")];
+        let wanted = [("django", "~=4.2"), ("ours", "registry corp *"), ("pytest", ">=8"), ("requests", "*")];
         assert_eq!(found, wanted.map(|(name, version)| (name.to_owned(), version.to_owned())));
         let text = r#"{ "_meta": { "hash": { "sha256": "a" }, "pipfile-spec": 6, "requires": { "version": "==3" } }, "default": { "requests": { "hashes": ["sha256:a"], "index": "pypi", "markers": "python_version >= '3.7'", "version": "==2.31.0" }, "own": { "editable": true, "path": "." } }, "develop": { "pytest": { "version": "==8.0.0" } } }"#;
         let mut found = lock(text).unwrap();

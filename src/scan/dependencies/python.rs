@@ -2,8 +2,11 @@
 //!
 //! Owns how a requirement is split into name and version (PEP 508), and when two names are the same. The files of Pipenv: `pipfile.rs`. Tests: below.
 
+use std::collections::HashMap;
+
 use toml::{Table, Value};
 
+use super::entry::asked_of;
 use super::{Format, Requirement, folder_of, name_of, pipfile};
 
 pub(super) const FORMAT: Format = Format {
@@ -47,16 +50,29 @@ fn of_project(file: &Table) -> Vec<Requirement> {
     for list in lists.iter().filter_map(Value::as_array) {
         found.extend(list.iter().filter_map(Value::as_str).filter_map(requirement));
     }
-    let poetry = table(&table(file, "tool"), "poetry");
+    let tool = table(file, "tool");
+    let sources = table(&table(&tool, "uv"), "sources");
+    let sources: HashMap<String, Value> = sources.into_iter().map(|(name, source)| (plain(&name), source)).collect();
+    found.retain_mut(|it| sources.get(&plain(&it.name)).is_none_or(|source| with_source(it, source)));
+    let poetry = table(&tool, "poetry");
     let mut tables = vec![table(&poetry, "dependencies"), table(&poetry, "dev-dependencies")];
     let groups = table(&poetry, "group");
     tables.extend(groups.values().filter_map(Value::as_table).map(|group| table(group, "dependencies")));
     let packages = tables.into_iter().flatten().filter(|(name, value)| name != "python" && value.get("path").is_none());
     for (name, value) in packages {
-        let version = value.as_str().or_else(|| value.get("version")?.as_str()).unwrap_or_default().to_owned();
+        let version = asked_of(&value, "source", "pypi");
         found.push(Requirement { name, version, locked: Vec::new(), line: None });
     }
     found
+}
+
+/// Puts before a version where uv takes the package from; false where that is a folder beside.
+fn with_source(it: &mut Requirement, source: &Value) -> bool {
+    let elsewhere = asked_of(source, "index", "pypi");
+    if !elsewhere.is_empty() {
+        it.version = format!("{} {}", elsewhere.trim_end(), it.version);
+    }
+    source.get("path").or_else(|| source.get("workspace")).is_none()
 }
 
 /// `name[extra] >=1,<2 ; marker`, `name @ https://…`; none for an option, a comment or a path. One that names a single version settles it.
@@ -148,18 +164,27 @@ mod tests {
 
     #[test]
     fn projects_of_both_forms_are_read() {
-        let text = "[project]\ndependencies = [\"httpx>=0.27\"]\n[project.optional-dependencies]\nx = [\"rich\"]\n[dependency-groups]\ndev = [\"pytest==8.0\", { include-group = \"x\" }]\n[tool.poetry.dependencies]\npython = \"^3.12\"\nattrs = { version = \"^23\" }\nown = { path = \"../own\" }\n[tool.poetry.group.t.dependencies]\nmypy = \"1.0\"\n";
+        let text = "[project]\ndependencies = [\"httpx>=0.27\"]\n[project.optional-dependencies]\nx = [\"rich\"]\n[dependency-groups]\ndev = [\"pytest==8.0\", { include-group = \"x\" }]\n[tool.poetry.dependencies]\npython = \"^3.12\"\nattrs = { version = \"^23\" }\nown = { path = \"../own\" }\n[tool.poetry.group.t.dependencies]\nmypy = \"1.0\"\nfork = { git = \"https://h/fork\" }\nours = { version = \"2\", source = \"corp\" }\n";
         let mut all = found(text);
         all.sort();
         let wanted = [
             ("attrs", "^23", ""),
+            ("fork", "git https://h/fork", ""),
             ("httpx", ">=0.27", ""),
             ("mypy", "1.0", ""),
+            ("ours", "registry corp 2", ""),
             ("pytest", "==8.0", "8.0"),
             ("rich", "", ""),
         ];
         assert_eq!(all, of(&wanted));
         assert!(manifest("[project]\nname = \n").is_err());
+    }
+
+    #[test]
+    fn uv_names_apart_where_a_requirement_comes_from() {
+        let text = "[project]\ndependencies = [\"a\", \"Fork_One>=1\", \"ours>=2\", \"member\", \"beside\"]\n[tool.uv.sources]\nfork-one = { git = \"https://h/f\" }\nours = { index = \"corp\" }\nmember = { workspace = true }\nbeside = { path = \"../beside\" }\n";
+        let wanted = [("a", "", ""), ("Fork_One", "git https://h/f >=1", ""), ("ours", "registry corp >=2", "")];
+        assert_eq!(found(text), of(&wanted));
     }
 
     #[test]

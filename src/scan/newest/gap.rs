@@ -5,13 +5,15 @@
 use std::cmp::Ordering;
 
 use domain::VersionGap;
+use semver::{Version, VersionReq};
 
+use super::is_word;
 use crate::scan::advisories::Comparable;
 
-/// The newest release among these versions; none where all of them are pre-releases or cannot be compared.
+/// The newest release among these versions; none where all of them are pre-releases, cannot be compared or are no words of the data.
 pub fn newest_release<'a>(ecosystem: &str, versions: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let read = |text: &'a str| Some((text, Comparable::read(ecosystem, text).filter(|it| !it.is_prerelease())?));
-    let all = versions.into_iter().filter_map(read);
+    let all = versions.into_iter().filter(|text| is_word(text)).filter_map(read);
     let newer = |best: (&'a str, Comparable), next: (&'a str, Comparable)| match next.1.order(&best.1) {
         Some(Ordering::Greater) => next,
         Some(Ordering::Less | Ordering::Equal) | None => best,
@@ -19,8 +21,17 @@ pub fn newest_release<'a>(ecosystem: &str, versions: impl IntoIterator<Item = &'
     all.reduce(newer).map(|(text, _)| text)
 }
 
-/// Where what is used is beside the newest version; none where nothing is used. Of several versions the newest counts, because no lock file says which of
-/// them a manifest means.
+/// Of the versions that are locked those that a manifest can mean; all of them where its words do not say it.
+pub(super) fn meant<'a>(ecosystem: &str, asked: &str, locked: &'a [String]) -> Vec<&'a str> {
+    let all = || locked.iter().map(String::as_str);
+    let range = if matches!(ecosystem, "crates.io" | "npm") { VersionReq::parse(asked).ok() } else { None };
+    let Some(range) = range else { return all().collect() };
+    let is_meant = |text: &&str| Version::parse(text).is_ok_and(|version| range.matches(&version));
+    let meant: Vec<&str> = all().filter(is_meant).collect();
+    if meant.is_empty() { all().collect() } else { meant }
+}
+
+/// Where what is used is beside the newest version; none where nothing is used. Of several versions the newest counts.
 pub(super) fn gap(ecosystem: &str, newest: &str, used: &[&str]) -> Option<VersionGap> {
     if used.is_empty() {
         return None;

@@ -14,7 +14,7 @@ use std::time::Instant;
 use domain::{Dependency, DependencyScan, NewestScan, NewestVersion};
 use serde::{Deserialize, Serialize};
 
-use self::gap::{gap, pinned};
+use self::gap::{gap, meant, pinned};
 use super::advisories::{LOOKING, known, plain};
 use super::dependencies::day;
 
@@ -23,9 +23,9 @@ const MOST_FILES: usize = 1_000;
 const MOST_BYTES: u64 = 16 << 20;
 const ALL_BYTES: u64 = 256 << 20;
 const MOST_LINE: usize = 4 << 10;
-/// Bytes of a name or a version, and lines that are named as not read.
+/// Bytes of a name or a version, and lines that the log names as not read.
 const WORD: usize = 100;
-const NAMED: usize = 5;
+const NAMED: u64 = 5;
 
 /// A package by its ecosystem's name in OSV, and its name as lock files' names are compared.
 pub type PackageName = (String, String);
@@ -54,8 +54,7 @@ impl NewestLine {
         }
         let line: Self = serde_json::from_slice(line).ok()?;
         let ecosystem = known(&line.ecosystem).filter(|it| *it == line.ecosystem)?;
-        let word = |text: &str| !text.is_empty() && text.len() <= WORD && text.bytes().all(|b| b.is_ascii_graphic());
-        if !word(&line.name) || !word(&line.version) {
+        if !is_word(&line.name) || !is_word(&line.version) {
             return None;
         }
         let published = match &line.published {
@@ -64,6 +63,11 @@ impl NewestLine {
         };
         Some(Self { name: plain(ecosystem, &line.name), published, asked: day(&line.asked)?, ..line })
     }
+}
+
+/// Whether the data can have it as a name or a version.
+pub fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.len() <= WORD && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// The operator's folder of newest versions.
@@ -112,10 +116,10 @@ fn name_of(dependency: &Dependency) -> PackageName {
     (dependency.ecosystem.clone(), dependency.name.clone())
 }
 
-/// Whether a manifest asks a registry for it, by its name: not an address or a repository.
+/// Whether a manifest asks the public registry for it, by its name: not an address, a repository, a folder or another registry.
 pub fn is_of_registry(dependency: &Dependency) -> bool {
     let asked = dependency.asked.as_str();
-    let elsewhere = asked.contains("://") || asked.starts_with("git ") || asked.starts_with('@');
+    let elsewhere = asked.contains("://") || ["git ", "path ", "registry ", "@"].iter().any(|it| asked.starts_with(it));
     let of_npm_elsewhere = dependency.ecosystem == "npm" && asked.contains(['/', ':']);
     !(elsewhere || of_npm_elsewhere)
 }
@@ -125,10 +129,9 @@ pub fn is_of_registry(dependency: &Dependency) -> bool {
 struct NewestData {
     lines: HashMap<PackageName, NewestLine>,
     unread: u64,
-    unread_named: Vec<String>,
 }
 
-/// Reads what the files of a folder say of these packages, until `end`. What is not understood is named and counted.
+/// Reads what the files of a folder say of these packages, until `end`. What is not understood is counted.
 fn read_folder(dir: &Path, packages: &HashSet<PackageName>, end: Instant) -> std::io::Result<NewestData> {
     let (mut data, mut files, mut room) = (NewestData::default(), Vec::new(), ALL_BYTES);
     for entry in std::fs::read_dir(dir)? {
@@ -167,10 +170,11 @@ fn read_file(path: &Path, most: u64) -> Option<Vec<u8>> {
 }
 
 impl NewestData {
+    /// Only the log names it: a file has the name of a repository, which may not be the one that an answer is about.
     fn not_read(&mut self, what: &str) {
         self.unread += 1;
-        if self.unread_named.len() < NAMED {
-            self.unread_named.push(what.to_owned());
+        if self.unread <= NAMED {
+            tracing::warn!(what, "not read of the newest versions");
         }
     }
 
@@ -206,7 +210,7 @@ impl NewestData {
                 missing.insert(name_of(it));
                 continue;
             };
-            let mut used: Vec<&str> = it.locked.iter().map(String::as_str).collect();
+            let mut used = meant(&it.ecosystem, &it.asked, &it.locked);
             if used.is_empty() {
                 used.extend(pinned(&it.ecosystem, &it.asked));
             }
@@ -219,7 +223,6 @@ impl NewestData {
             until: days().max().unwrap_or_default(),
             missing: missing.len() as u64,
             unread: self.unread,
-            unread_named: self.unread_named,
             trouble: None,
         }
     }
