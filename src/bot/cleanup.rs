@@ -113,9 +113,9 @@ impl Cleanup {
                     }
                 }
                 // A task may have been deleted on another host; its refs here would keep its objects.
-                for task in self.repos.tasks_with_refs(key).await? {
-                    if matches!(self.machine.store().task_row(TaskId(task)).await, Ok(None)) {
-                        self.repos.forget_task(key, task).await?;
+                for number in self.repos.tasks_with_refs(key).await? {
+                    if self.is_nobodys(number).await {
+                        self.repos.forget_task(key, number).await?;
                     }
                 }
                 self.repos.tidy(key, UNBORN).await
@@ -124,6 +124,13 @@ impl Cleanup {
                 tracing::warn!(%error, key, "a local repository could not be tidied; tried again tomorrow");
             }
         }
+    }
+
+    /// Whether refs with this number are of no task, and of no test run that is not answered: that one's commit may stand on no branch.
+    async fn is_nobodys(&self, number: i64) -> bool {
+        let store = self.machine.store();
+        let (task, run) = (store.task_row(TaskId(number)).await, store.repository_of_test_run(number).await);
+        matches!((task, run), (Ok(None), Ok(None)))
     }
 
     /// Bases of live tasks with their repositories; tasks prepared by an older version have no ref of theirs yet. Of one that cannot be read,
@@ -148,9 +155,9 @@ fn before(keep: &Keep, now: i64) -> Before {
 mod tests {
     use super::*;
     use crate::clock::now;
-    use crate::store::Store;
     use crate::store::tests::{acting, created, created_in, feed_at, make_unreadable};
-    use domain::Input;
+    use crate::store::{Cause, NewTestRun, Store, TakenUp, sandbox_number};
+    use domain::{Account, Input, TestRun};
     use std::path::Path;
 
     fn cleanup(store: &Store, dir: &Path) -> Cleanup {
@@ -287,5 +294,44 @@ mod tests {
         repos.forget_task("shop", id.0).await.expect("forgotten");
         repos.tidy("shop", Duration::ZERO).await.expect("tidied");
         assert_eq!(repos.has("shop", &base).await, Ok(false), "nothing else kept it");
+    }
+
+    #[tokio::test]
+    async fn a_commit_that_no_branch_has_stays_until_its_test_run_is_answered() {
+        let dir = tempfile::tempdir().expect("dir");
+        let store = Store::open(dir.path()).await.expect("open");
+        let cleanup = Cleanup { repositories: Arc::new(|| vec!["shop".to_owned()]), ..cleanup(&store, dir.path()) };
+        let repos = &cleanup.repos;
+        let branch = |name: &str| {
+            format!(
+                "reset refs/remotes/origin/{name}\ncommit refs/remotes/origin/{name}\ncommitter a <a@b> 1 +0000\ndata 4\n{name}\n"
+            )
+        };
+        repos.fast_import("shop", [branch("main"), branch("mend")].concat()).await.expect("imported");
+        let mend = crate::git::Branch::parse("mend").expect("a branch");
+        let commit = repos.resolve("shop", &mend).await.expect("there");
+        repos.keep_brought("shop", sandbox_number(1).0, &commit).await.expect("kept");
+        let gone = format!("reset refs/remotes/origin/mend\nfrom {}\n\n", "0".repeat(40));
+        repos.fast_import("shop", gone).await.expect("deleted");
+        let run = TestRun {
+            command: "true".into(),
+            setup: None,
+            bug: false,
+            branch: "pull/3/head".into(),
+            commit: commit.clone(),
+            base_branch: "main".into(),
+            each_push: false,
+        };
+        let (cause, poster) = (Cause::Text("comment:7#0".into()), Account { id: 7, login: "alice".into() });
+        let new = NewTestRun { cause, repository: "shop".into(), thread: 3, poster, run, now: 10, most: 1 };
+        assert_eq!(store.take_up_test_run(new).await.expect("asked"), TakenUp::Begun(1));
+        let there = async || {
+            cleanup.tidy().await;
+            repos.tidy("shop", Duration::ZERO).await.expect("tidied");
+            repos.has("shop", &commit).await.expect("looked")
+        };
+        assert!(there().await, "it is still to be run");
+        store.test_run_answered(1).await.expect("answered");
+        assert!(!there().await, "nobody needs it any more");
     }
 }

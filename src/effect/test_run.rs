@@ -223,10 +223,13 @@ impl TestRuns {
         let Repositories { repos, auth, .. } = &*self.repositories;
         let (key, commit) = (repository.key.clone(), row.run.commit.clone());
         repos.fetch(&key, &repository.url, Some(auth)).await?;
-        if !repos.has(&key, &commit).await? {
-            // A fork's, or the branch has moved on and no other one contains it. No task has the run's number, so that the next tidying
-            // lets go of what others pushed.
-            repos.fetch_for(&key, &repository.url, Some(auth), sandbox_number(row.id).0, &commit).await?;
+        let task = sandbox_number(row.id).0;
+        // Kept under the run's number, which is no task's, so that a tidying lets go of what others pushed once the run is answered.
+        match repos.has(&key, &commit).await? {
+            // Perhaps only because another run keeps it.
+            true => repos.keep_brought(&key, task, &commit).await?,
+            // A fork's, or the branch has moved on and no other one contains it.
+            false => repos.fetch_for(&key, &repository.url, Some(auth), task, &commit).await?,
         }
         let trunk = repos.resolve(&key, &Branch::parse(&entry.default_branch)?).await?;
         let target = repos.resolve(&key, &Branch::parse(&row.run.base_branch)?).await?;
@@ -234,7 +237,6 @@ impl TestRuns {
         let policy = self.repositories.policy_of(repository, &trunk).await?;
         let choice = Choice { sandboxes: &self.sandboxes, repos, sandbox: policy.operators.sandbox };
         let image = choice.of(&key, &trunk, &policy.effective.image, Some(row.run.command.as_str())).await?.image;
-        let task = sandbox_number(row.id).0;
         let setup = PrepareSpec {
             task,
             attempt: 1,

@@ -1,11 +1,9 @@
 //! Webhook deliveries: stored once per uuid, with packed bodies. Tests: `contract/deliveries.rs`.
 
-use super::{Delivery, StoreError};
-use futures_util::TryStreamExt;
+use super::{Delivery, Store, StoreError};
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, AnyPool, Row};
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 
 /// Packing of a body in its row, `deliveries.packing`.
 const PLAIN: i64 = 0;
@@ -36,7 +34,8 @@ pub(super) const OPEN: &str = of_deliveries!("WHERE handled_at IS NULL ORDER BY 
 const OPEN_OF: &str = of_deliveries!(
     "WHERE handled_at IS NULL AND repository IN (SELECT json_array_elements_text(CAST($1 AS JSON))) ORDER BY received_at LIMIT $2"
 );
-pub(super) const ABOUT: &str = of_deliveries!("WHERE repository = $1 AND about = $2 ORDER BY received_at");
+pub(super) const ABOUT: &str = "SELECT uuid FROM deliveries WHERE repository = $1 AND about = $2 ORDER BY received_at";
+const ONE: &str = of_deliveries!("WHERE uuid = $1");
 
 /// Unhandled deliveries, oldest first, except these; of these repositories if any are named.
 pub async fn open(
@@ -57,21 +56,37 @@ pub async fn open(
     Ok(wanted.take(limit as usize).map(one).collect())
 }
 
-/// Looks at deliveries about one text that are still stored, handled or not, oldest first, until `look` breaks. One at a time, because whoever
-/// may edit a text causes as many as they like, each as long as a hook may be.
-pub async fn about(
-    readers: &AnyPool,
-    repository: &str,
-    about: &str,
-    mut look: impl FnMut(Delivery) -> ControlFlow<()> + Send,
-) -> Result<(), StoreError> {
-    let mut rows = sqlx::query(ABOUT).bind(repository).bind(about).fetch(readers);
-    while let Some(row) = rows.try_next().await? {
-        if look(one(&row)).is_break() {
-            break;
-        }
+/// Deliveries about one text, handled or not, oldest first. Each is read when it is asked for, because whoever may edit a text causes as many as
+/// they like, each as long as a hook may be: together they would fill the memory, and while they are unpacked and looked at no connection may be
+/// kept from others, nor the limit of an answer run.
+pub struct DeliveriesAbout<'a> {
+    store: &'a Store,
+    uuids: std::vec::IntoIter<String>,
+}
+
+impl<'a> DeliveriesAbout<'a> {
+    /// Those that are stored now.
+    pub(super) async fn of(store: &'a Store, repository: &str, about: &str) -> Result<Self, StoreError> {
+        let readers = store.readers();
+        let query = sqlx::query_scalar(ABOUT).bind(repository).bind(about);
+        let uuids: Vec<String> = store.read(query.fetch_all(&readers)).await?;
+        Ok(Self { store, uuids: uuids.into_iter() })
     }
-    Ok(())
+
+    /// The next one that is still stored.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn next(&mut self) -> Result<Option<Delivery>, StoreError> {
+        for uuid in self.uuids.by_ref() {
+            let readers = self.store.readers();
+            let row = self.store.read(sqlx::query(ONE).bind(uuid).fetch_optional(&readers)).await?;
+            if let Some(row) = row {
+                return Ok(Some(one(&row)));
+            }
+        }
+        Ok(None)
+    }
 }
 
 fn one(row: &AnyRow) -> Delivery {

@@ -45,6 +45,7 @@ pub use audit::{AuditOutcome, AuditRow, NewAudit, RequestText};
 pub use changed::{MOST_SHARED, Shared};
 pub use charges::{Cost, CostBy, DAY_MS, day_began, month_began};
 pub use copy::{Copied, TABLES};
+pub use deliveries::DeliveriesAbout;
 pub use grants::TakeBack;
 pub use leases::{Claim, ClaimResult, Claimed, Host};
 pub use line::{LineRow, Turn};

@@ -1,12 +1,12 @@
 //! Reading: logs to fold, and tables for people's queries.
 
 use super::body::Flag;
+use super::deliveries::DeliveriesAbout;
 use super::{Delivery, Store, StoreError, body, deliveries, queue};
 use domain::{Account, Event, Grant, Task, TaskId};
 use sqlx::any::{AnyExecutor, AnyRow};
 use sqlx::{FromRow, Row};
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 
 /// A store that takes longer to write one row is not ready.
 const WRITTEN_WITHIN: std::time::Duration = std::time::Duration::from_secs(10);
@@ -206,14 +206,9 @@ impl Store {
         self.read(deliveries::open(&self.readers(), limit, without, Some(repositories))).await
     }
 
-    /// Looks at the deliveries about one text (`comment:17`) that are still stored, oldest first, one at a time until `look` breaks.
-    pub async fn deliveries_about(
-        &self,
-        repository: &str,
-        about: &str,
-        look: impl FnMut(Delivery) -> ControlFlow<()> + Send,
-    ) -> Result<(), StoreError> {
-        self.read(deliveries::about(&self.readers(), repository, about, look)).await
+    /// The deliveries about one text (`comment:17`) that are still stored, oldest first.
+    pub async fn deliveries_about(&self, repository: &str, about: &str) -> Result<DeliveriesAbout<'_>, StoreError> {
+        DeliveriesAbout::of(self, repository, about).await
     }
 
     /// The forge's id stored by [`Store::remember_post`]; none when there is none.

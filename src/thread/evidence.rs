@@ -5,10 +5,9 @@ use crate::clock::{Clock, now};
 use crate::config::process::Repository;
 use crate::forge::gitea::parse::{Act, DeliveredIssue, delivered_issue, delivered_text};
 use crate::forge::{Change, Comment, Forge, Issue, RepositoryAddresses, Review, ReviewComment, review_hash};
-use crate::store::{Delivery, Store};
+use crate::store::Store;
 use crate::trouble::Trouble;
 use domain::Source;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// If a text is younger than this (milliseconds, by the forge's clock), its delivery may still arrive.
@@ -43,20 +42,17 @@ impl Edits {
     /// Compares the deliveries about a text with `words`: the title (of an issue) and the body that the forge shows now.
     async fn evidence(&self, entry: &Repository, about: &str, words: (&str, &str)) -> Result<Evidence, Trouble> {
         let mut found = Evidence::Nothing;
-        let look = |delivery: Delivery| {
-            match delivered_text(&delivery.event_type, &delivery.body) {
-                // A delivery that cannot be parsed may be that of an edit.
-                Err(_) => found = Evidence::Changed,
-                Ok(told) => match told.act {
-                    Act::Edited => found = Evidence::Changed,
-                    Act::Posted if (told.title.as_str(), told.body.as_str()) != words => found = Evidence::Changed,
-                    Act::Posted => found = Evidence::AsPosted,
-                    Act::Other => {}
-                },
+        let mut deliveries = self.store.deliveries_about(&entry.key, about).await?;
+        while let Some(delivery) = deliveries.next().await? {
+            // A delivery that cannot be parsed may be that of an edit.
+            let Ok(told) = delivered_text(&delivery.event_type, &delivery.body) else { return Ok(Evidence::Changed) };
+            match told.act {
+                Act::Edited => return Ok(Evidence::Changed),
+                Act::Posted if (told.title.as_str(), told.body.as_str()) != words => return Ok(Evidence::Changed),
+                Act::Posted => found = Evidence::AsPosted,
+                Act::Other => {}
             }
-            if found == Evidence::Changed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        self.store.deliveries_about(&entry.key, about, look).await?;
+        }
         Ok(found)
     }
 
@@ -90,13 +86,7 @@ impl Edits {
         if matches!(source, Source::Review(_)) || (now() - self.clock.ahead() - at).abs() >= ON_ITS_WAY_MS {
             return Ok(false);
         }
-        let mut none = true;
-        let look = |_: Delivery| {
-            none = false;
-            ControlFlow::Break(())
-        };
-        self.store.deliveries_about(&entry.key, &source.to_string(), look).await?;
-        Ok(none)
+        Ok(self.store.deliveries_about(&entry.key, &source.to_string()).await?.next().await?.is_none())
     }
 
     /// Whether title or body were edited. The issue's time changes with everything about it, so without a delivery the forge is asked what
@@ -135,7 +125,8 @@ impl Edits {
         let words = (issue.title.as_str(), issue.body.as_str());
         let mut since = SinceChange::default();
         for about in [format!("signs:{}", issue.id), format!("issue:{}", issue.id)] {
-            let look = |delivery: Delivery| {
+            let mut deliveries = self.store.deliveries_about(&entry.key, &about).await?;
+            while let Some(delivery) = deliveries.next().await? {
                 match delivered_issue(&delivery.body) {
                     // One that cannot be read may be the one that tells of an edit.
                     None => since.is_edited = true,
@@ -145,9 +136,7 @@ impl Edits {
                         since.is_delivered |= is_of(&told, change);
                     }
                 }
-                ControlFlow::Continue(())
-            };
-            self.store.deliveries_about(&entry.key, &about, look).await?;
+            }
         }
         Ok(since)
     }

@@ -160,8 +160,10 @@ pub fn transition(task: &Task, envelope: &Envelope) -> (Task, Step) {
         ci::upstream(&mut draft, said);
     } else if let Input::Decided { decision } = &envelope.input {
         decide::decided_after(&mut draft, decision);
-    } else if let Input::ModelCallRefused { turn, .. } | Input::PicturesRefused { turn } = envelope.input {
-        // What the call was charged is taken back; no model is asked any more.
+    } else if let Input::ModelCallRefused { turn, .. } | Input::PicturesRefused { turn } = envelope.input
+        && task.charged
+    {
+        // What the call was charged is taken back; no model is asked any more. Not what a summary behind it may have cost.
         work::worked(&mut draft, &Input::ModelCallRefused { turn, fallback: None });
     } else if matches!(envelope.input, Input::Replied { .. }) {
         // The question was charged with its worst case before the end.

@@ -36,6 +36,23 @@ fn a_call_that_is_refused_behind_the_end_is_taken_back_once() {
 }
 
 #[test]
+fn what_a_summary_may_have_cost_is_not_taken_back_behind_the_end() {
+    let fallback = Some(Fallback { from: "big".into(), to: "spare".into(), why: FallbackReason::Away });
+    let mut walk = Walk::running(TaskKind::Fix);
+    walk.answer(vec![bash()]).acts(1);
+    let before = walk.task.spent.micro_usd;
+    // The answer of the first is lost, and the second is refused.
+    for _ in 0..2 {
+        walk.feed(Input::ModelCallStarting { turn: 2, worst_micro_usd: 10 });
+    }
+    walk.feed(Input::ModelCallRefused { turn: 2, fallback });
+    let of = SummaryOf::Turns { upto: 1, from: 1, to: 1 };
+    walk.feed(Input::SummaryStarting { of, worst_micro_usd: 500 }).decide(said(101, Verb::Stop));
+    assert_eq!((walk.task.state.ended(), walk.task.spent.micro_usd), (true, before + 510));
+    walk.ignores(Input::ModelCallRefused { turn: 2, fallback: None });
+}
+
+#[test]
 fn a_conversation_that_begins_anew_has_five_turns_of_its_own() {
     let mut walk = Walk::running(TaskKind::Fix);
     for _ in 0..4 {
