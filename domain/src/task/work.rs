@@ -104,21 +104,7 @@ impl Task {
                 self.state = State::Asking { about, number: None };
             }
             Event::Nudged { .. } => self.malformed += 1,
-            Event::ActionStarted { number, index, .. } => {
-                let taken = self.waiting.iter().find(|(at, _)| at == index).map(|(_, request)| &request.call);
-                let changes = taken.is_some_and(Call::may_change_the_tree);
-                self.action = taken.and_then(Call::action).cloned();
-                self.waiting.retain(|(i, _)| i != index);
-                (self.running, self.actions) = (Some(*number), *number);
-                self.lost = false;
-                (self.recalls, self.questions, self.refused) = (0, 0, false);
-                self.used = self.used.saturating_add(1);
-                self.spent.actions += 1;
-                (self.malformed, self.noted) = (0, false);
-                if changes {
-                    (self.uncommitted, self.not_kept) = (true, false);
-                }
-            }
+            Event::ActionStarted { number, index, .. } => self.start_action(*number, *index),
             Event::ActionFinished { outcome, .. } => {
                 self.no_action();
                 self.lost = false;
@@ -141,6 +127,22 @@ impl Task {
                 (self.malformed, self.noted) = (0, false);
             }
             _ => self.apply_checkpoint(event),
+        }
+    }
+
+    fn start_action(&mut self, number: u32, index: u32) {
+        let taken = self.waiting.iter().find(|(at, _)| *at == index).map(|(_, request)| &request.call);
+        let changes = taken.is_some_and(Call::may_change_the_tree);
+        self.action = taken.and_then(Call::action).cloned();
+        self.waiting.retain(|(i, _)| *i != index);
+        (self.running, self.actions) = (Some(number), number);
+        self.lost = false;
+        (self.recalls, self.questions, self.refused) = (0, 0, false);
+        self.used = self.used.saturating_add(1);
+        self.spent.actions += 1;
+        (self.malformed, self.noted) = (0, false);
+        if changes {
+            (self.uncommitted, self.not_kept) = (true, false);
         }
     }
 }
