@@ -162,9 +162,9 @@ impl Log {
         Ok(())
     }
 
-    /// Path of the file; none if nothing was written.
+    /// Path of the file; none if nothing was written, or if it lacks something and does not say so.
     pub fn path(&self) -> Option<String> {
-        self.file.as_ref()?;
+        self.file.as_ref().filter(|_| !self.broken)?;
         Some(self.logs.directory().join(name(self.id)).display().to_string())
     }
 }
@@ -218,6 +218,22 @@ mod tests {
         assert!(at("9.log").exists());
         write(&again, 13);
         assert!(!at("9.log").exists() && at("10.log").exists() && at("13.log").exists());
+    }
+
+    /// As one does on a full disk, or where later outputs took its room.
+    #[test]
+    fn an_output_of_which_a_part_could_not_be_kept_is_not_named_as_whole() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let logs = Logs::new(dir.path().to_owned());
+        let mut log = logs.of(1);
+        log.write(b"first");
+        assert!(log.path().is_some());
+        for id in 2..=6 {
+            let mut later = logs.of(id);
+            (0..20).for_each(|_| later.write(&vec![b'x'; 1 << 20]));
+        }
+        log.write(b"last");
+        assert_eq!(log.path(), None);
     }
 
     #[test]

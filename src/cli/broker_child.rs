@@ -43,7 +43,7 @@ pub(super) async fn ensure(config: &Process, broker: &dyn Broker) -> Result<Opti
     let log = config.state_dir.join("broker.log");
     set_aside(&log, LONGEST_LOG)?;
     let mut child = start(config, socket, &log)?;
-    answer(broker, &mut child.0, &log).await?;
+    own_answer(config, broker, &mut child.0, &log).await?;
     Ok(Some(child))
 }
 
@@ -59,13 +59,7 @@ fn set_aside(log: &Path, longest: u64) -> Result<()> {
 /// Checks that a broker that somebody else started accepts sandboxes of this configuration. One of another installation is refused, because
 /// that one's sandboxes belong to no task of this store and would be removed.
 fn suits(config: &Process, info: &EngineInfo) -> Result<()> {
-    if info.installation != config.installation {
-        let (socket, own) = (config.broker.socket.display(), &config.installation);
-        let what = format!("the broker on {socket} is that of the installation {}, not of {own}", info.installation);
-        let hint =
-            format!("give each installation its own broker.socket, or start that broker with `--installation {own}`");
-        return Err(Complaint::new(what).hint(hint).into());
-    }
+    is_own(config, info)?;
     if config.sandbox.workspace_mib > 0 || info.plain_workspaces {
         return Ok(());
     }
@@ -73,6 +67,22 @@ fn suits(config: &Process, info: &EngineInfo) -> Result<()> {
     let what =
         "the broker that runs allows no workspace on the engine's disk, and sandbox.workspace_mib = 0 asks for one";
     Err(Complaint::new(what).hint(hint).into())
+}
+
+fn is_own(config: &Process, info: &EngineInfo) -> Result<()> {
+    let (socket, own) = (config.broker.socket.display(), &config.installation);
+    if info.installation == *own {
+        return Ok(());
+    }
+    let what = format!("the broker on {socket} is that of the installation {}, not of {own}", info.installation);
+    let hint =
+        format!("give each installation its own broker.socket, or start that broker with `--installation {own}`");
+    Err(Complaint::new(what).hint(hint).into())
+}
+
+/// As [`answer`]. Where two start at the same moment, the broker of another installation may have taken the socket meanwhile.
+async fn own_answer(config: &Process, broker: &dyn Broker, child: &mut Child, log: &Path) -> Result<()> {
+    is_own(config, &answer(broker, child, log).await?)
 }
 
 /// Waits until the broker that was just started answers, or has ended.
@@ -211,6 +221,9 @@ impl Drop for Started {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use protocol::broker::BrokerAnswer;
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+    use tokio::net::UnixListener;
 
     #[tokio::test]
     async fn a_broker_that_refused_to_start_is_not_taken_for_a_slow_one() {
@@ -246,19 +259,44 @@ mod tests {
         Path::new(&format!("/proc/{pid}")).exists()
     }
 
+    fn home() -> Process {
+        Process::from_layers(Path::new("x"), "installation = \"home\"\n", &|_| None).expect("usable")
+    }
+
+    /// What the broker of this installation says of itself.
+    fn info(installation: &str) -> serde_json::Value {
+        serde_json::json!({
+            "version": 1, "installation": installation, "engine": "", "kernel": "", "cgroup": "2", "daemon": "",
+            "runner": "", "seccomp": "", "images": [], "plain_workspaces": true, "warnings": [],
+        })
+    }
+
     #[test]
     fn a_broker_of_another_installation_is_not_used() {
-        let config = Process::from_layers(Path::new("x"), "installation = \"home\"\n", &|_| None).expect("usable");
-        let suited = |installation: &str| {
-            let info = serde_json::json!({
-                "version": 1, "installation": installation, "engine": "", "kernel": "", "cgroup": "2", "daemon": "",
-                "runner": "", "seccomp": "", "images": [], "plain_workspaces": true, "warnings": [],
-            });
-            suits(&config, &serde_json::from_value(info).expect("a broker's answer"))
-        };
+        let suited =
+            |installation: &str| suits(&home(), &serde_json::from_value(info(installation)).expect("an answer"));
         assert!(suited("home").is_ok());
         let error = suited("work").expect_err("refused");
         assert!(error.to_string().contains("that of the installation work, not of home"), "{error:#}");
+    }
+
+    /// Two that start at the same moment, whose sockets are one: of their brokers the second ends, and the first answers to both.
+    #[tokio::test]
+    async fn nor_is_one_that_answers_in_place_of_the_broker_that_was_started() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (socket, log) = (dir.path().join("broker.sock"), dir.path().join("broker.log"));
+        let listener = UnixListener::bind(&socket).expect("bound");
+        let line = serde_json::to_string(&BrokerAnswer::Ok(info("work"))).expect("an answer");
+        tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.expect("asked");
+            let mut stream = BufReader::new(stream);
+            stream.read_line(&mut String::new()).await.expect("a request");
+            stream.write_all(format!("{line}\n").as_bytes()).await.expect("answered");
+        });
+        let mut refused = Command::new("false").spawn().expect("started");
+        let error = own_answer(&home(), &SocketBroker::new(&socket), &mut refused, &log).await.expect_err("refused");
+        assert!(error.to_string().contains("that of the installation work, not of home"), "{error:#}");
+        refused.wait().expect("ended");
     }
 
     #[test]

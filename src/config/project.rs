@@ -184,6 +184,10 @@ pub struct ProjectError {
 }
 
 impl ProjectError {
+    fn at(file: &str, line: usize, key: &str, text: String) -> Self {
+        Self { file: file.to_owned(), line, key: Some(key.to_owned()), text }
+    }
+
     /// What is wrong, after the key to blame.
     pub fn blamed(&self) -> String {
         self.key.as_ref().map(|key| format!("`{key}`: ")).unwrap_or_default() + &self.text
@@ -275,22 +279,26 @@ impl Project {
     /// # Errors
     /// File, line and key of the first mistake: TOML's own, an unknown key, a value out of range, a malformed host or pattern.
     pub fn parse(file: &str, text: &str) -> Result<Self, ProjectError> {
+        let project = Self::parse_begun(file, text)?;
+        match protected::unmatched(&project.protected) {
+            Some(why) => Err(ProjectError::at(file, line_of_key(text, "protected"), "protected", why)),
+            None => Ok(project),
+        }
+    }
+
+    /// As [`Project::parse`], for work that has begun: a pattern that matches nothing, which was no mistake in earlier versions, is left as it is.
+    ///
+    /// # Errors
+    /// As [`Project::parse`], but for that.
+    pub fn parse_begun(file: &str, text: &str) -> Result<Self, ProjectError> {
         if text.len() as u64 > MAX_BYTES {
             let text = format!("the file is longer than {MAX_BYTES} bytes; shorten it");
             return Err(ProjectError { file: file.to_owned(), line: 1, key: None, text });
         }
         let mut project: Self = toml::from_str(text).map_err(|e| from_toml(file, text, &e))?;
-        project.check().map_err(|(key, why)| ProjectError {
-            file: file.to_owned(),
-            line: line_of_key(text, key),
-            key: Some(key.to_owned()),
-            text: why,
-        })?;
-        crate::policy::Rules::read(&project.policy).map_err(|(at, key, why)| ProjectError {
-            file: file.to_owned(),
-            line: lines::of_entry(text, "policy", at, key).unwrap_or(1),
-            key: Some(key.to_owned()),
-            text: why,
+        project.check().map_err(|(key, why)| ProjectError::at(file, line_of_key(text, key), key, why))?;
+        crate::policy::Rules::read(&project.policy).map_err(|(at, key, why)| {
+            ProjectError::at(file, lines::of_entry(text, "policy", at, key).unwrap_or(1), key, why)
         })?;
         project.hash = hex::encode(Sha256::digest(text.as_bytes()));
         Ok(project)

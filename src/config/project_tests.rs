@@ -38,6 +38,16 @@ fn mistakes_name_file_line_and_key() {
     assert!(refused("[roles]\napprove = [\"me\"]\n").contains("`roles`"));
 }
 
+/// Earlier versions took it, so tasks at work stand on it, and nobody can change the file at their base.
+#[test]
+fn a_pattern_that_matches_nothing_is_no_mistake_for_work_that_has_begun() {
+    let begun = Project::parse_begun(FILE, "protected = [\"deploy/\"]").unwrap();
+    assert_eq!((begun.protected, begun.hash.len()), (vec!["deploy/".to_owned()], 64));
+    for wrong in ["protected = [\"[\"]", "protected = [\"/deploy\"]", "protected = [\"deploy/\"]\nspeed = 1"] {
+        assert!(Project::parse_begun(FILE, wrong).is_err(), "{wrong}");
+    }
+}
+
 #[test]
 fn a_mistake_in_a_rule_is_named_by_the_line_of_that_rule() {
     let rule = "[[policy]]\nname = \"a\"\nthen = \"ask\"\nbecause = \"b\"\ncommand = \"npm\"\nhits = [\"npm i\"]\n";

@@ -1,19 +1,23 @@
 //! `protected` of a `.caisson.toml`: which files the agent may not change. Applied by `sandbox/policy`. Tests: below.
 
-/// What is wrong with the patterns. One that can match no path of a tree would protect nothing in silence.
+/// What is wrong with the patterns, but for [`unmatched`].
 pub(super) fn problem_of(patterns: &[String]) -> Option<String> {
     patterns.iter().find_map(|pattern| {
         if pattern.starts_with('/') {
             return Some(format!("{pattern:?} starts with `/`; patterns are relative to the root"));
         }
-        if pattern.split('/').any(|part| matches!(part, "" | "." | "..")) {
-            return Some(format!(
-                "{pattern:?} has a part that no path in a tree has: empty, `.` or `..`; a folder with all that is in it is `deploy/**`"
-            ));
-        }
         let wrong = globset::Glob::new(pattern).err()?;
         Some(format!("{pattern:?} is no pattern: {}", wrong.kind()))
     })
+}
+
+/// What is wrong with a pattern that can match no path of a tree: it would protect nothing in silence.
+pub(super) fn unmatched(patterns: &[String]) -> Option<String> {
+    let is_idle = |pattern: &&String| pattern.split('/').any(|part| matches!(part, "" | "." | ".."));
+    let pattern = patterns.iter().find(is_idle)?;
+    Some(format!(
+        "{pattern:?} has a part that no path in a tree has: empty, `.` or `..`; a folder with all that is in it is `deploy/**`"
+    ))
 }
 
 #[cfg(test)]
@@ -22,7 +26,10 @@ mod tests {
 
     #[test]
     fn a_pattern_that_would_protect_nothing_is_refused() {
-        let of = |pattern: &str| problem_of(&[pattern.to_owned()]);
+        let of = |pattern: &str| {
+            let patterns = [pattern.to_owned()];
+            problem_of(&patterns).or_else(|| unmatched(&patterns))
+        };
         for fine in ["deploy/**", "Makefile", "**/*.pem", ".env", "{a,b}/**", "a..b"] {
             assert_eq!(of(fine), None, "{fine}");
         }

@@ -111,7 +111,12 @@ impl Lifecycle {
         for before in wanted.iter().flat_map(|rebase| [&rebase.from, &rebase.head]) {
             repos.keep_before(key, task.id.0, before).await?;
         }
-        Ok(repos.resolve(key, &Branch::parse(&request(task)?.base_branch)?).await?)
+        let newest = repos.resolve(key, &Branch::parse(&request(task)?.base_branch)?).await?;
+        // Only here can the file still be mended.
+        match &self.repositories.project(key, &newest).await?.mistake {
+            Some(why) => Err(Trouble::blocked(why.as_str())),
+            None => Ok(newest),
+        }
     }
 
     /// Makes the task's sandbox with `tip` checked out and what is to be merged onto it, and opens its subnet.

@@ -107,7 +107,7 @@ command = '\b[a-z]{3} [a-z]{7}\b'
 hits = ["npm publish"]
 "#;
         let rules = Rules::read(&[toml::from_str::<Written>(text).unwrap()]).unwrap();
-        let project = Arc::new(ProjectWithRules { project: Project::default(), rules });
+        let project = Arc::new(ProjectWithRules { project: Project::default(), rules, mistake: None });
         // One character beyond ASCII has it matched by the slowest of the engines.
         let command = format!("\u{e9}{}; npm publish", " npm".repeat(200_000));
         let action = Arc::new(Action::Bash { command });

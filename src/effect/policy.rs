@@ -121,7 +121,8 @@ impl Repositories {
             return Ok(known.clone());
         }
         let file = self.repos.project_file(key, commit).await?;
-        let project = file.project.map_err(|e| Trouble::blocked(e.to_string()))?;
+        let project = file.begun.map_err(|e| Trouble::blocked(e.to_string()))?;
+        let mistake = file.project.err().map(|e| e.to_string());
         let wrong = |file: &str, (at, key, why): (usize, &str, String)| {
             Trouble::blocked(format!(
                 "rule {} of {file} cannot be followed, so nothing is done: `{key}`: {why}",
@@ -130,7 +131,7 @@ impl Repositories {
         };
         let operators = Rules::read(&self.config.policy).map_err(|e| wrong("caisson.toml", e))?;
         let rules = operators.and(Rules::read(&project.policy).map_err(|e| wrong(FILE, e))?);
-        let read = Arc::new(ProjectWithRules { project, rules });
+        let read = Arc::new(ProjectWithRules { project, rules, mistake });
         let mut projects = self.projects.lock().unwrap_or_else(PoisonError::into_inner);
         if projects.len() >= MOST {
             projects.clear();

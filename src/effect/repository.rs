@@ -33,6 +33,8 @@ pub(super) struct ProjectWithRules {
     pub project: Project,
     /// The rules about single actions: the operator's and the file's own.
     pub rules: Rules,
+    /// Why no work begins on this commit, although work that has begun on it goes on.
+    pub mistake: Option<String>,
 }
 
 /// The configured repositories: their places on the forge, their commits on this host, and their policies.

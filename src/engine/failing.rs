@@ -16,6 +16,8 @@ const WHOLE: usize = 5;
 const WARNED: usize = 3;
 /// Characters of a place, of a name, and of a message shown with its first line only.
 const NAME: usize = 200;
+/// The shortest name, in bytes, by which a text is about a failure.
+const SHORTEST: usize = 5;
 
 /// The report of one run, for comparison with the next.
 #[derive(Debug, Default)]
@@ -63,9 +65,29 @@ impl Ran {
         items::difference(&other.items, &self.items).new.is_empty()
     }
 
+    /// Whether a text names one of the first failures: its test, or the file that it is in.
+    pub(super) fn is_named_in(&self, text: &str) -> bool {
+        let named = |name: &str| name.len() >= SHORTEST && text.contains(name);
+        self.items.iter().take(SHOWN).any(|item| {
+            let names = [item.test.as_deref().map(of_test), item.file.as_deref().map(of_file)];
+            names.into_iter().flatten().any(named)
+        })
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
+}
+
+/// The last part of a test's name, as people write it: `test_cents` of `tests/test_a.py::T::test_cents[1.5]`.
+fn of_test(name: &str) -> &str {
+    let name = name.split(['[', '(']).next().unwrap_or_default().trim_end();
+    name.rsplit([':', '.', '/', '>']).next().unwrap_or_default().trim()
+}
+
+/// A file's name without its directories.
+fn of_file(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }
 
 /// Earlier runs that a run is compared with.
@@ -314,6 +336,21 @@ mod tests {
         let many: Vec<String> = (0..items::MOST + 30).map(|n| format!("t{n}")).collect();
         let many = Ran::of(&cargo(&many.iter().map(String::as_str).collect::<Vec<_>>()), true);
         assert!(!body(&many, Some(&whole), 4_000).contains("any more"));
+    }
+
+    #[test]
+    fn a_text_is_about_a_failure_by_the_last_part_of_its_name_or_its_file() {
+        let now = Ran::of(&cargo(&["price::tests::rounds_cents"]), true);
+        for text in ["`rounds_cents` fails since Monday", "cargo test -- price::tests::rounds_cents", "vi src/lib.rs"] {
+            assert!(now.is_named_in(text), "{text}");
+        }
+        for text in ["cargo test", "price::tests", ""] {
+            assert!(!now.is_named_in(text), "{text}");
+        }
+        assert!(!Ran::of(&cargo(&["a"]), true).is_named_in("a test"), "too short to be a name");
+        assert_eq!(of_test("tests/test_a.py::T::test_cents[1.5-x]"), "test_cents");
+        assert_eq!(of_test("test_cents (tests.test_a.T.test_cents)"), "test_cents");
+        assert_eq!(of_test("prices > are rounded"), "are rounded");
     }
 
     #[test]

@@ -96,12 +96,15 @@ pub(super) struct Repeats<'a> {
     done: HashMap<String, Done<'a>>,
     /// Whether a command of the agent's may run in the background, for which it waits by the same call again.
     waits: bool,
+    /// The turn of the newest action.
+    turn: u32,
 }
 
 /// The last action with a call.
 #[derive(Debug)]
 struct Done<'a> {
     number: u32,
+    turn: u32,
     ended: &'a Outcome,
     /// How often it was carried out with this result, and with no other one in between. One that was denied did not run, and leaves the
     /// count as it was.
@@ -113,7 +116,10 @@ impl<'a> Repeats<'a> {
     pub(super) fn hear(&mut self, event: &Event) {
         match event {
             _ if renews(event) => *self = Self::default(),
-            Event::Compacted { .. } | Event::ConversationRestarted => self.done.clear(),
+            Event::ActionStarted { turn, .. } => self.turn = *turn,
+            // Results of later turns are sent as before.
+            Event::Compacted { shrunk, .. } => self.done.retain(|_, done| done.turn > *shrunk),
+            Event::ConversationRestarted => self.done.clear(),
             // Everything that runs ends with a checkpoint.
             Event::PublishStarted { .. } => self.waits = false,
             _ => {}
@@ -133,7 +139,8 @@ impl<'a> Repeats<'a> {
         let before = own.map(|done| (done.number, done.times, is_same(done.ended, ended)));
         let ran = !matches!(ended.status, OutcomeStatus::Denied { .. });
         let counted = before.map_or(0, |(_, times, same)| if same || !ran { times } else { 0 });
-        self.done.insert(key, Done { number, ended, times: counted.saturating_add(u32::from(ran)) });
+        let times = counted.saturating_add(u32::from(ran));
+        self.done.insert(key, Done { number, turn: self.turn, ended, times });
         before.filter(|(_, _, same)| *same && !self.waits).map(|(number, _, _)| number)
     }
 
@@ -363,6 +370,20 @@ mod tests {
             assert_eq!(repeats.take(3, &read("a"), &content), None, "{event:?}");
             assert_eq!(repeats.take(4, &read("a"), &content), Some(3));
         }
+    }
+
+    /// A small model's conversation is shortened every few turns, and the newest stay.
+    #[test]
+    fn what_a_shortened_conversation_still_holds_is_a_repetition() {
+        let content = Outcome::new(OutcomeStatus::Ok, "x");
+        let mut repeats = Repeats::default();
+        for (number, path) in [(1, "a"), (2, "b")] {
+            repeats.hear(&Event::ActionStarted { number, turn: number, index: 0 });
+            assert_eq!(repeats.take(number, &read(path), &content), None);
+        }
+        repeats.hear(&Event::Compacted { turn: 3, shrunk: 1, folded: 0, rate: 250 });
+        assert_eq!(repeats.take(3, &read("b"), &content), Some(2));
+        assert_eq!(repeats.take(4, &read("a"), &content), None, "it is no longer sent");
     }
 
     #[test]

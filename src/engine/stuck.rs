@@ -86,11 +86,16 @@ fn evidence(log: &[Event]) -> Vec<String> {
         Event::Prepared { on_base, .. } => Some(on_base.as_deref().map(Ran::on_base)),
         _ => None,
     });
+    let asked = log.iter().find_map(|event| match event {
+        Event::Requested { request } => Some(vec![&*request.title, &*request.body, &*request.words]),
+        _ => None,
+    });
     let log = since_told(log);
     let ended = ended(log, 0);
     let last = ended.last().map_or(0, |(number, ..)| *number);
     let mut newest = ended[ended.len().saturating_sub(ACTIONS)..].iter().peekable();
-    let mut seen = ActionHistory { base: base.flatten(), ..ActionHistory::default() };
+    let (base, asked) = (base.flatten(), asked.unwrap_or_default());
+    let mut seen = ActionHistory { base, asked, ..ActionHistory::default() };
     for event in log {
         seen.repeats.hear(event);
         if let Event::ActionFinished { number: of, .. } = event
@@ -110,6 +115,8 @@ struct ActionHistory<'a> {
     /// The checks' run on the task's base, and whether a check was named that fails as there.
     base: Option<Ran>,
     of_base: bool,
+    /// The texts of the request.
+    asked: Vec<&'a str>,
     repeats: Repeats<'a>,
     written: Written<'a>,
     checks: Checks<'a>,
@@ -207,13 +214,19 @@ impl<'a> ActionHistory<'a> {
         }
         self.evidence.extend(self.written.take(number, call, ended).map(|said| (number, said)));
         let report = outcome::command(call).and_then(|_| outcome::ran(ended)).map(Rc::new);
-        // A failure that the base has too may be nobody's task: however often it is reported, it is one piece.
-        let of_base = report.as_deref().zip(self.base.as_ref()).is_some_and(|(now, base)| now.is_within(base));
+        // A failure that the base has too may be nobody's task: however often it is reported, it is one piece, unless it is asked for.
+        let is_old = |now: &Ran| self.base.as_ref().is_some_and(|base| now.is_within(base));
+        let of_base = report.as_deref().is_some_and(|now| is_old(now) && !self.is_asked_for(now, call));
         if let Some(changes) = self.checks.take(call, ended, report).filter(|_| !(of_base && self.of_base)) {
             self.of_base |= of_base;
             let command = short(outcome::command(call).unwrap_or_default());
             self.evidence.push((number, format!("action {number}: {command} fails as it did {changes} changes ago")));
         }
+    }
+
+    /// Whether the request or the command names what fails.
+    fn is_asked_for(&self, now: &Ran, call: &CallRequest) -> bool {
+        outcome::command(call).is_some_and(|it| now.is_named_in(it)) || self.asked.iter().any(|it| now.is_named_in(it))
     }
 }
 

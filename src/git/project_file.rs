@@ -13,6 +13,8 @@ pub struct ProjectFile {
     /// What it says, or its first mistake, such as that it is no regular file; the default where there is none. Bytes that are no UTF-8 count
     /// as replacement characters.
     pub project: Result<Project, ProjectError>,
+    /// What it says to work that has begun on this commit ([`Project::parse_begun`]).
+    pub begun: Result<Project, ProjectError>,
     /// Its text; none where there is no regular file.
     pub text: Result<Option<String>, FromUtf8Error>,
 }
@@ -25,11 +27,15 @@ impl Repos {
     pub async fn project_file(&self, key: &str, commit: &Commit) -> Result<ProjectFile, GitError> {
         Ok(match self.at_path(key, commit, FILE, MAX_BYTES).await? {
             AtPath::File(bytes) => {
-                let project = Project::parse(FILE, &String::from_utf8_lossy(&bytes));
-                ProjectFile { project, text: String::from_utf8(bytes).map(Some) }
+                let text = String::from_utf8_lossy(&bytes);
+                let project = Project::parse(FILE, &text);
+                let begun = project.clone().or_else(|_| Project::parse_begun(FILE, &text));
+                ProjectFile { project, begun, text: String::from_utf8(bytes).map(Some) }
             }
-            AtPath::NoFile => ProjectFile { project: Err(no_file()), text: Ok(None) },
-            AtPath::Nothing => ProjectFile { project: Ok(Project::default()), text: Ok(None) },
+            AtPath::NoFile => ProjectFile { project: Err(no_file()), begun: Err(no_file()), text: Ok(None) },
+            AtPath::Nothing => {
+                ProjectFile { project: Ok(Project::default()), begun: Ok(Project::default()), text: Ok(None) }
+            }
         })
     }
 }

@@ -37,6 +37,20 @@ async fn a_project_file_narrows_what_its_repository_was_given_and_widens_nothing
     assert_eq!((task.actions, task.granted.actions, task.granted.tokens), (3, 20, 9000));
 }
 
+/// Who writes `deploy/` means what is in it. Work that began with such a file under an earlier version goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_task_begins_while_the_project_file_has_a_pattern_that_protects_nothing() {
+    let world = World::new(FIX).await;
+    world.push(&[(".caisson.toml", "protected = [\"deploy/\"]\n")]);
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let paused = world.until_state("paused").await;
+    assert!(paused.base.is_none(), "nothing is pinned yet: {paused:?}");
+    world.until_said(issue, "has a part that no path in a tree").await;
+    world.push(&[(".caisson.toml", "protected = [\"deploy/**\"]\n")]);
+    world.alice().comment(REPO, issue, "/resume").expect("said");
+    world.until_state("awaiting-review").await;
+}
+
 /// The operator takes the network from a repository with a task at work: the existing sandbox loses it too, and stays without.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repository_that_loses_its_network_loses_it_in_sandboxes_that_stand() {
