@@ -91,6 +91,7 @@ mod tests {
     use super::*;
     use crate::forge::ReviewState;
     use crate::thread::fixtures;
+    use domain::OldLine;
 
     /// The texts of what is beside the verb of a review with this text and these inline comments.
     fn texts(state: ReviewState, body: &str, notes: &[&str]) -> Vec<String> {
@@ -99,6 +100,18 @@ mod tests {
         let verb = super::super::words::review(&review, &notes, Some("caisson")).expect("submitted");
         let own: Vec<&ReviewComment> = notes.iter().collect();
         beside(&verb, (&review, &own), Some("caisson")).into_iter().map(|item| item.text).collect()
+    }
+
+    #[test]
+    fn a_remark_on_the_old_side_keeps_its_line_and_is_without_credentials() {
+        let key = format!("ghp_{}", "a1B2".repeat(9));
+        let old = |removed: &str| Some(OldLine { line: 7, removed: Some(removed.to_owned()) });
+        let note = |text: &str, removed: &str| ReviewComment { line: None, old: old(removed), ..fixtures::note(text) };
+        let item = |removed: &str| inline::remark(&note("why?", removed), "why?".into(), "alice").expect("a remark");
+        assert_eq!((item("total = 1").line, item("total = 1").old), (None, old("total = 1")));
+        let shown = item(&format!("token = \"{key}\"")).old.and_then(|old| old.removed).unwrap_or_default();
+        assert!(shown.starts_with("token = ") && !shown.contains(&key), "{shown}");
+        assert_eq!(inline::asked(&note("", "x"), "why?"), "a.py, line 7 before the change: why?");
     }
 
     #[test]

@@ -1,0 +1,2 @@
+-- No table changes. A remark has got its line in the old file, which an older version would drop; the number of this one keeps its hosts from
+-- the store.
