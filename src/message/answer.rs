@@ -237,7 +237,8 @@ pub fn approval_left(login: &str) -> String {
 /// Commands in a review's inline comments that were not carried out.
 pub fn left_inline(login: &str, names: &[String]) -> String {
     let shown = |name: &String| {
-        let unknown = if spec(name).is_none() { " (no command here)" } else { "" };
+        let word = name.split(' ').next().unwrap_or_default();
+        let unknown = if spec(word).is_none() { " (no command here)" } else { "" };
         format!("{}{unknown}", code(&format!("/{name}")))
     };
     let listed = names.iter().map(shown).collect::<Vec<_>>().join(", ");

@@ -179,21 +179,25 @@ fn is_alone(note: &ReviewComment, name: &str) -> bool {
 }
 
 /// The names of the commands in these inline comments that were not carried out, each once, where `done` is what was. One that cannot be
-/// followed as it is written is among them, and a word that is no command but stands as one.
+/// followed as it is written is among them, a word that is no command but stands as one, and, with its host, what is not denied any more.
 pub(super) fn left(own: &[&ReviewComment], done: &Verb) -> Vec<String> {
-    let mut names = Vec::new();
+    let (mut names, taken) = (Vec::new(), denied(own));
     for note in own {
         for command in parsed(note).commands {
             let carried_out = match (&command.verb, done) {
                 (Verb::Changes { .. }, Verb::Changes { .. }) => true,
                 (Verb::Ask { question }, Verb::Ask { question: all }) => all.contains(&asked(note, question)),
-                (Verb::Deny { .. }, _) => true,
+                (Verb::Deny { .. }, _) => taken.contains(&command.verb),
                 // A line may begin with a path.
                 (Verb::Unknown { why: None, .. }, _) => !is_alone(note, &command.name),
                 (verb, done) => is_followed(verb) && verb == done,
             };
-            if !carried_out && !names.contains(&command.name) {
-                names.push(command.name);
+            let name = match &command.verb {
+                Verb::Deny { host, .. } if names.len() < MOST_HOSTS => format!("{} {host}", command.name),
+                _ => command.name,
+            };
+            if !carried_out && !names.contains(&name) {
+                names.push(name);
             }
         }
     }
