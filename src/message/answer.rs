@@ -266,22 +266,6 @@ pub fn too_long(login: &str, characters: usize, source: &Source) -> String {
     )
 }
 
-/// Remarks on lines in a review that approves finished work.
-pub fn remarks_to_nobody(login: &str) -> String {
-    format!(
-        "{}: no agent gets your remarks on lines, because finished work that is approved does not go back. They stay in the task's log, and `/retry` tells the next attempt of them.",
-        code(login)
-    )
-}
-
-/// Remarks on lines beside a command, while the agent waits for an answer.
-pub fn remarks_too_early(login: &str) -> String {
-    format!(
-        "{}: your remarks on lines were not taken up, because a question waits for its answer, and beside a command they are none. Answer it first, then write them again.",
-        code(login)
-    )
-}
-
 /// Commands in a review's inline comments, where no task is at work.
 pub fn left_in_lines(login: &str, names: &[String]) -> String {
     let listed = names.iter().map(|name| code(&format!("/{name}"))).collect::<Vec<_>>().join(", ");

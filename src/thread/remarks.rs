@@ -56,13 +56,14 @@ pub(super) async fn feed_remarks(
     // The first remark's own number, since the review's own is answered once.
     let first = remarks.items.iter().find_map(|item| item.comment).unwrap_or(decision.number);
     let notice = |text| Notice::Beside { number: first, thread: number, text };
-    if asks {
-        let notice = notice(message::remarks_too_early(login));
+    if asks || remarks.edited {
+        let why = if asks { message::remarks_too_early } else { message::remarks_edited };
+        let notice = notice(why(login));
         feed.feed(id, &unheard_key(key), Input::Noticed { notice }).await?;
         return Ok(None);
     }
     let said = Verb::Say { items: remarks.items };
-    let said = Decision { number: first, edited: remarks.edited, verb: said, ..decision.clone() };
+    let said = Decision { number: first, verb: said, ..decision.clone() };
     feed.feed(id, &format!("{key}~remarks"), Input::Decided { decision: Box::new(said) }).await?;
     let approves = matches!(decision.verb, Verb::Approve { .. });
     Ok(approves.then(|| notice(message::remarks_to_nobody(login))))
