@@ -69,7 +69,7 @@ pub use sync::{
 pub use terms::{budget_of_a_start, nameable, term_refused};
 pub use test_run::{
     NotTested, PushNotTested, is_test_status, is_test_waiting, not_tested, push_not_tested, test_log_name,
-    test_log_refused, test_off, test_status, test_waited, test_waits, tested,
+    test_log_refused, test_off, test_overtaken, test_status, test_waited, test_waits, tested,
 };
 pub use trigger::{trigger_edited, trigger_refused};
 pub use upstream_issue::{upstream_issue_body, upstream_issue_closed, upstream_issue_title};

@@ -120,6 +120,11 @@ pub fn test_waited() -> &'static str {
     "not run: it waited for room, and nothing is run at pushes here any more"
 }
 
+/// The description of a commit's status whose run waited for room until another commit was pushed over it.
+pub fn test_overtaken() -> &'static str {
+    "not run: it waited for room, and a newer commit took its place"
+}
+
 /// The description of the commit status; pending without a result.
 pub fn test_status(id: i64, run: &TestRun, result: Option<&TestResult>) -> String {
     let words = match result {
