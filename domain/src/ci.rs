@@ -51,6 +51,8 @@ pub enum CiState {
     Failed,
     /// It has not ended.
     Pending,
+    /// It was waited for by its name, and the forge never had a status of it.
+    Missing,
 }
 
 /// The newest commit status of one context. Every text in it is untrusted.

@@ -49,9 +49,11 @@ impl CiItem {
                 (self.check, self.failed_on, self.state) = (check.clone(), ended.commit.clone(), CiItemState::Open);
             }
             Some(check) if check.state == CiState::Passed => self.state = CiItemState::Gone(ended.commit.clone()),
-            Some(_) => self.state = CiItemState::Open,
             // Nor does a list that was cut say anything of it: it may have been taken away.
-            None => self.state = CiItemState::Silent(ended.commit.clone()),
+            Some(CiCheck { state: CiState::Missing, .. }) | None => {
+                self.state = CiItemState::Silent(ended.commit.clone());
+            }
+            Some(_) => self.state = CiItemState::Open,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a person said about a task, read from the forge and checked for the author's rights.
 
-use crate::{Bar, Budget, Commit, Millis, TaskKind, Terms};
+use crate::{Bar, Budget, Commit, Millis, OldLine, TaskKind, Terms};
 use serde::{Deserialize, Serialize};
 
 /// Why a decision of somebody without write access was refused, as the log has it.
@@ -108,12 +108,15 @@ pub struct Item {
     /// The forge's id of the inline comment; none for a remark on the whole, and in logs of versions that did not keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<i64>,
+    /// Line in the old file; none where there is one in the new file, and in logs of versions that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old: Option<OldLine>,
 }
 
 impl Item {
     /// A remark about the whole change.
     pub fn on_the_whole(text: &str, author: &str) -> Item {
-        Item { path: None, line: None, text: text.to_owned(), author: author.to_owned(), comment: None }
+        Item { path: None, line: None, text: text.to_owned(), author: author.to_owned(), comment: None, old: None }
     }
 }
 

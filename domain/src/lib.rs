@@ -86,7 +86,7 @@ pub use picture::Picture;
 pub use plan::{PlanStep, StepState};
 pub use pull_review::{Difference, PullHead};
 pub use rebase::{Rebase, RebaseBar, Rebased};
-pub use remark::{LONGEST_REMARK_ANSWER, RemarkAnswer, RemarkWithdrawn, Withdrawal};
+pub use remark::{LONGEST_REMARK_ANSWER, OldLine, RemarkAnswer, RemarkWithdrawn, Withdrawal};
 pub use remarks::{Remark, RemarkState, Remarks};
 pub use reply::Reply;
 pub use reported::{Against, BaseReport, Reported, Severity};

@@ -17,6 +17,16 @@ pub struct RemarkAnswer {
     pub addressed: bool,
 }
 
+/// A line of the old file on which a remark stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OldLine {
+    /// Its number in the old file, from 1.
+    pub line: u64,
+    /// Its text, where the difference that the forge shows beside the remark removes it. Untrusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removed: Option<String>,
+}
+
 /// A remark that its author took back, as the forge shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemarkWithdrawn {

@@ -46,6 +46,9 @@ pub struct TestExit {
     pub duration_ms: u64,
     /// The end of what it printed. Foreign.
     pub tail: String,
+    /// Whether it ended with exit code 0, and what it printed says that no test ran.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_test: bool,
 }
 
 /// A file of tests that tests less than it did, or of which that is not known.
@@ -108,6 +111,8 @@ pub enum TestResult {
 pub enum TestVerdict {
     /// It passed on the branch; nothing else was asked.
     Passes,
+    /// It passed on the branch and says itself that no test ran, so it shows nothing.
+    NoTest,
     /// It did not pass on the branch.
     Fails,
     /// It passes on the branch and fails on the base.
@@ -130,6 +135,7 @@ impl TestResult {
         let passes = |exit: &TestExit| exit.exit_code == Some(0) && !exit.at_setup;
         match on_base {
             _ if !passes(on_branch) => TestVerdict::Fails,
+            _ if on_branch.no_test => TestVerdict::NoTest,
             None => TestVerdict::Passes,
             // The test itself may not have been there.
             Some(base) if passes(&base.exit) && base.within > 0 => TestVerdict::NotLaidOver,
@@ -149,7 +155,7 @@ mod tests {
     use super::*;
 
     fn exit(exit_code: Option<i32>) -> TestExit {
-        TestExit { exit_code, at_setup: false, duration_ms: 1, tail: String::new() }
+        TestExit { exit_code, at_setup: false, duration_ms: 1, tail: String::new(), no_test: false }
     }
 
     fn judged(on_branch: TestExit, on_base: Option<TestExit>) -> TestVerdict {
@@ -182,5 +188,8 @@ mod tests {
             assert_eq!(judged(exit(Some(0)), Some(base)), TestVerdict::Unclear);
         }
         assert_eq!(TestResult::NotRun { why: String::new() }.verdict(), TestVerdict::Unclear);
+        let none = TestExit { no_test: true, ..exit(Some(0)) };
+        assert_eq!(judged(none.clone(), None), TestVerdict::NoTest);
+        assert_eq!(judged(none, Some(exit(Some(1)))), TestVerdict::NoTest, "no test of the branch shows the bug");
     }
 }

@@ -82,6 +82,12 @@ async fn several_edits_are_made_or_none_and_several_parts_read() {
         tools.text(ranges).await,
         "    20\tnineteen\n[lines 20-20 of 21; read on with from=21]\n     1\t1\n     2\tand a half\n[lines 1-2 of 21; read on with from=3]"
     );
+    let past = |ranges: &[(u64, u64)]| Op::ReadRanges { path: "a.txt".to_owned(), ranges: ranges.to_vec() };
+    assert_eq!(
+        tools.text(past(&[(22, 5), (21, 1)])).await,
+        "[a.txt has 21 lines; line 22 does not exist]\n    21\tline 20\n[lines 21-21 of 21]"
+    );
+    assert_eq!(tools.text(past(&[(30, 1), (22, 5)])).await, "failed: a.txt has 21 lines; line 30 does not exist");
     // If a later edit replaces the same place, the first one's place is not in the middle of a character.
     runner.write("a.txt", "éABC");
     let done = tools.text(edits(&[("C", "D"), ("éABD", "éé")])).await;

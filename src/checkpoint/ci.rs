@@ -49,7 +49,10 @@ pub(super) fn ended(out: &mut String, view: &CheckpointView) {
         }
         CiOutcome::Late if ended.checks.is_empty() => format!("⚠️ it did not end in time on {commit}"),
         CiOutcome::Late => format!("⚠️ it did not end in time on {commit}; what is known:"),
-        CiOutcome::Nothing => format!("⚠️ no CI reported: the forge has no status of {commit} that counts"),
+        CiOutcome::Nothing => {
+            let end = if ended.checks.is_empty() { "" } else { ":" };
+            format!("⚠️ no CI reported: the forge has no status of {commit} that counts{end}")
+        }
         CiOutcome::Unread => {
             format!("⚠️ not known: the forge did not say what it came to on {commit} when the time to wait was over")
         }
@@ -80,9 +83,11 @@ fn one(check: &CiCheck, pages: Option<&str>) -> String {
         CiState::Passed => "✅",
         CiState::Failed => "❌",
         CiState::Pending => "⏳",
+        CiState::Missing => "⚠️",
     };
     let said = match check.state {
         CiState::Failed if !check.description.is_empty() => format!(" ({})", code(&check.description)),
+        CiState::Missing => " never reported".to_owned(),
         CiState::Passed | CiState::Failed | CiState::Pending => String::new(),
     };
     match (is_ours(&check.url, pages), check.url.is_empty()) {
@@ -141,6 +146,7 @@ mod tests {
             told(CiOutcome::Late, vec![check("build", CiState::Pending, "")]),
             told(CiOutcome::Nothing, Vec::new()),
             told(CiOutcome::Late, Vec::new()),
+            told(CiOutcome::Nothing, vec![check("build", CiState::Missing, "")]),
             told(CiOutcome::Unread, Vec::new()),
             told(CiOutcome::Passed, (0..12).map(|n| check(&n.to_string(), CiState::Passed, "")).collect()),
         ];

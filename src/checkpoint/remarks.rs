@@ -117,10 +117,11 @@ pub(super) fn notes(view: &CheckpointView, shown: impl Fn(&str, u64) -> bool) ->
 
 /// Number, place and author.
 fn head(remark: &Remark) -> String {
-    let place = match (&remark.item.path, remark.item.line) {
-        (Some(path), Some(line)) => format!(" {}", code(&format!("{path}:{line}"))),
-        (Some(path), None) => format!(" {}", code(path)),
-        (None, _) => String::new(),
+    let place = match (&remark.item.path, remark.item.line, &remark.item.old) {
+        (Some(path), Some(line), _) => format!(" {}", code(&format!("{path}:{line}"))),
+        (Some(path), None, Some(old)) => format!(" {}, line {} of the old file,", code(path), old.line),
+        (Some(path), None, None) => format!(" {}", code(path)),
+        (None, _, _) => String::new(),
     };
     format!("**{}**{place} of {}", remark.name(), code(&remark.item.author))
 }

@@ -14,7 +14,7 @@ fn commit(digit: &str) -> Commit {
 
 fn item(path: Option<&str>, text: &str, author: &str) -> Item {
     let line = path.map(|_| 2);
-    Item { path: path.map(str::to_owned), line, text: text.into(), author: author.into(), comment: None }
+    Item { path: path.map(str::to_owned), line, ..Item::on_the_whole(text, author) }
 }
 
 fn used(items: Vec<Item>, n: u32) -> Event {

@@ -355,6 +355,7 @@ mod tests {
             author: poster(),
             path: "a.py".into(),
             line: Some(3),
+            old: None,
             body: "a good name".into(),
             resolved: false,
             created_at: 4_000,

@@ -1,4 +1,4 @@
-//! `serve` starts a broker as a child process if none is listening, so that on one machine nobody has to start it by hand.
+//! `serve` starts a broker as a child process if none is listening (and `broker.start` is not false), so that on one machine nobody has to start it by hand.
 //!
 //! It is still a process of its own, so that this one never opens the engine's socket. It ends with the process that started it, however
 //! that ends, because its standard input then ends. What a task needs (its sandbox and its way out) outlives both, and the next `serve`
@@ -28,8 +28,18 @@ const WAIT: Duration = Duration::from_millis(100);
 const END: Duration = Duration::from_secs(45);
 
 /// Makes sure that a broker answers on the configured socket; returns the one that had to be started, if any.
+///
+/// # Errors
+/// Where none answers; with `broker.start = false` none is started.
 pub(super) async fn ensure(config: &Process, broker: &dyn Broker) -> Result<Option<Started>> {
+    ensure_within(config, broker, TRIES).await
+}
+
+async fn ensure_within(config: &Process, broker: &dyn Broker, tries: u32) -> Result<Option<Started>> {
     let socket = &config.broker.socket;
+    if !config.broker.start {
+        return others(config, broker, tries).await.map(|()| None);
+    }
     for _ in 0..AFTER_ITS_END {
         if let Ok(info) = broker.hello().await {
             return suits(config, &info).map(|()| None);
@@ -45,6 +55,23 @@ pub(super) async fn ensure(config: &Process, broker: &dyn Broker) -> Result<Opti
     let mut child = start(config, socket, &log)?;
     own_answer(config, broker, &mut child.0, &log).await?;
     Ok(Some(child))
+}
+
+/// Waits until the broker answers that is started elsewhere.
+async fn others(config: &Process, broker: &dyn Broker, tries: u32) -> Result<()> {
+    let mut last = String::new();
+    for _ in 0..tries {
+        match broker.hello().await {
+            Ok(info) => return suits(config, &info),
+            Err(error) => last = error.to_string(),
+        }
+        tokio::time::sleep(WAIT).await;
+    }
+    let socket = config.broker.socket.display();
+    let what = format!("no broker answers on {socket}, and `serve` starts none (broker.start = false)");
+    let hint = "start it where it is to run and read what it says (in compose: `docker compose up -d broker`, \
+                `docker compose logs broker`), or set broker.start = true";
+    Err(Complaint::new(what).because(last).hint(hint).into())
 }
 
 /// Renames a log that has grown long to `<name>.old`, replacing the one before.
@@ -232,6 +259,18 @@ mod tests {
         let mut refused = Command::new("false").spawn().expect("started");
         let error = answer(&broker, &mut refused, &dir.path().join("broker.log")).await.expect_err("nobody answers");
         assert!(error.to_string().contains("ended with exit status: 1"), "{error:#}");
+    }
+
+    #[tokio::test]
+    async fn where_the_broker_is_started_elsewhere_none_is_started() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let text = "installation = \"home\"\nstate_dir = \"state\"\n";
+        let variable = |name: &str| (name == "CAISSON_BROKER_START").then(|| "false".to_owned());
+        let config = Process::from_layers(&dir.path().join("caisson.toml"), text, &variable).expect("usable");
+        let broker = SocketBroker::new(&config.broker.socket);
+        let Err(error) = ensure_within(&config, &broker, 1).await else { panic!("nobody answers") };
+        assert!(error.to_string().contains("`serve` starts none"), "{error:#}");
+        assert!(!config.state_dir.exists(), "nothing was begun");
     }
 
     #[test]

@@ -45,17 +45,32 @@ impl CodeOwners {
     }
 
     /// The owners of these paths, each set once: somebody has to be in each to be an owner of all that has one. Where none of the paths has an
-    /// owner, one set of everybody who is named. Of `a/b` a team is meant, otherwise an account.
-    pub fn of<'a>(&self, paths: impl IntoIterator<Item = &'a str>) -> BTreeSet<BTreeSet<&str>> {
-        let owners = |path: &str| -> BTreeSet<&str> {
-            let lines = self.0.iter().filter(|line| line.expression.is_match(path) != line.negative);
-            lines.flat_map(|line| &line.owners).map(String::as_str).collect()
-        };
-        let of_each: BTreeSet<_> = paths.into_iter().map(owners).filter(|owners| !owners.is_empty()).collect();
-        match of_each.is_empty() {
-            true => [self.0.iter().flat_map(|line| &line.owners).map(String::as_str).collect()].into(),
-            false => of_each,
+    /// owner, one set of everybody who is named. Of `a/b` a team is meant, otherwise an account. None once `goes_on`, which is asked before each
+    /// expression, says no: many expressions on many paths take minutes.
+    pub fn of<'a>(
+        &self,
+        paths: impl IntoIterator<Item = &'a str>,
+        goes_on: impl Fn() -> bool,
+    ) -> Option<BTreeSet<BTreeSet<&str>>> {
+        let mut of_each = BTreeSet::new();
+        for path in paths {
+            let mut owners = BTreeSet::new();
+            for line in &self.0 {
+                if !goes_on() {
+                    return None;
+                }
+                if line.expression.is_match(path) != line.negative {
+                    owners.extend(line.owners.iter().map(String::as_str));
+                }
+            }
+            if !owners.is_empty() {
+                of_each.insert(owners);
+            }
         }
+        if of_each.is_empty() {
+            of_each.insert(self.0.iter().flat_map(|line| &line.owners).map(String::as_str).collect());
+        }
+        Some(of_each)
     }
 }
 
@@ -100,7 +115,7 @@ mod tests {
 
     fn of(text: &str, paths: &[&str]) -> Vec<Vec<String>> {
         let owners = CodeOwners::read(text).expect("it can be read");
-        let found = owners.of(paths.iter().copied());
+        let found = owners.of(paths.iter().copied(), || true).expect("none takes too long");
         found.into_iter().map(|set| set.into_iter().map(str::to_owned).collect()).collect()
     }
 
@@ -134,6 +149,18 @@ mod tests {
         assert_eq!(of(text, &["src/a.rs", "src/b.rs", "docs"]).len(), 2, "of several files each set once");
         // As `^a|b$` is read: either end is enough.
         assert_eq!(of("a|b @alice", &["a-and-more"]), [["alice"]]);
+    }
+
+    #[test]
+    fn matching_that_takes_too_long_names_nobody() {
+        let owners = CodeOwners::read("a @alice\nb @bob\n").expect("it can be read");
+        let asked = std::cell::Cell::new(0);
+        let goes_on = || {
+            asked.set(asked.get() + 1);
+            asked.get() < 4
+        };
+        assert_eq!(owners.of(["a", "b"], goes_on), None);
+        assert_eq!(asked.get(), 4, "each expression on each path is asked about");
     }
 
     #[test]

@@ -293,6 +293,8 @@ pub enum GrantedBy {
 pub struct Broker {
     /// Path of the broker's Unix socket; a relative one is below `state_dir`.
     pub socket: PathBuf,
+    /// Whether `serve` starts one where none answers; otherwise it is somebody else's.
+    pub start: bool,
     /// Runtime of the engine; empty = the engine's default.
     pub runtime: String,
     /// Graphics processors: `none`, `all`, or ids, validated by the broker.

@@ -11,7 +11,7 @@ use globset::{Glob, GlobMatcher};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// After so long (milliseconds) without any status that counts, there is none; before, patterns that any status may meet end no wait.
+/// After so long (milliseconds) without any status that counts, and where none is named, there is none; before, patterns that any status may meet end no wait.
 const NOTHING_MS: i64 = 120_000;
 /// The most checks that are kept of one commit.
 const MOST: usize = 50;
@@ -56,6 +56,18 @@ pub struct Kept {
     pub more: u32,
 }
 
+impl Kept {
+    /// With those that never reported, behind the failed ones.
+    fn with(mut self, missing: Vec<CiCheck>) -> Self {
+        self.checks.extend(missing);
+        self.checks.sort_by_key(|check| order(check.state));
+        let cut = self.checks.len().saturating_sub(MOST);
+        self.checks.truncate(MOST);
+        self.more = self.more.saturating_add(u32::try_from(cut).unwrap_or(u32::MAX));
+        self
+    }
+}
+
 /// Reads commit statuses that are not the bot's own.
 pub struct CiReader {
     pub(super) forge: Arc<dyn Forge>,
@@ -92,7 +104,8 @@ impl CiReader {
             Ok(outcome) => outcome,
             Err(look) => return Ok(look),
         };
-        let mut kept = kept_of(counting, self.pages().as_deref());
+        let missing = missing(&awaited.wait, &counting);
+        let mut kept = kept_of(counting, self.pages().as_deref()).with(missing);
         if outcome == CiOutcome::Failed {
             self.with_logs(task, awaited, &mut kept.checks).await?;
         }
@@ -159,9 +172,30 @@ fn matchers(wait: &CiWait) -> Vec<GlobMatcher> {
 
 /// Whether statuses may still be missing that nobody named: a pattern says how they are called, not how many there are.
 fn too_early(wait: &CiWait, elapsed_ms: i64) -> bool {
-    let open = |pattern: &String| pattern.contains(['*', '?', '[', '{']);
     // Negative after our clock was set back: the wait has begun some time ago.
-    (0..NOTHING_MS).contains(&elapsed_ms) && wait.contexts.iter().any(open)
+    (0..NOTHING_MS).contains(&elapsed_ms) && wait.contexts.iter().any(|pattern| !is_name(pattern))
+}
+
+/// Whether a pattern names one check, which is then known to come.
+fn is_name(pattern: &str) -> bool {
+    !pattern.contains(['*', '?', '[', '{'])
+}
+
+/// The checks that are waited for by their names and have no status.
+fn missing(wait: &CiWait, counting: &[&Status]) -> Vec<CiCheck> {
+    let reported = |name: &String| {
+        let matcher = Glob::new(name).map(|glob| glob.compile_matcher());
+        matcher.is_ok_and(|matcher| counting.iter().any(|status| matcher.is_match(&status.context)))
+    };
+    let names = wait.contexts.iter().filter(|name| is_name(name) && !reported(name));
+    let check = |name: &String| CiCheck {
+        context: cut(&one_line(name), CONTEXT).0.to_owned(),
+        state: CiState::Missing,
+        description: String::new(),
+        url: String::new(),
+        log: String::new(),
+    };
+    names.map(check).collect()
 }
 
 fn state(status: &Status) -> CiState {
@@ -175,8 +209,9 @@ fn state(status: &Status) -> CiState {
 fn order(state: CiState) -> u8 {
     match state {
         CiState::Failed => 0,
-        CiState::Pending => 1,
-        CiState::Passed => 2,
+        CiState::Missing => 1,
+        CiState::Pending => 2,
+        CiState::Passed => 3,
     }
 }
 
@@ -233,7 +268,11 @@ fn outcome(wait: &CiWait, counting: &[&Status], elapsed_ms: i64, over: bool) -> 
     let met = |pattern: &GlobMatcher| counting.iter().any(|status| pattern.is_match(&status.context));
     let whole = !any(CiState::Pending) && matchers(wait).iter().all(met);
     match (counting.is_empty(), whole || over) {
-        (true, _) => (over || elapsed_ms >= NOTHING_MS).then_some(CiOutcome::Nothing),
+        // What is named is known to come, however long that takes.
+        (true, _) => {
+            let none = elapsed_ms >= NOTHING_MS && !wait.contexts.iter().any(|pattern| is_name(pattern));
+            (over || none).then_some(CiOutcome::Nothing)
+        }
         (false, false) => None,
         (false, true) if any(CiState::Failed) => Some(CiOutcome::Failed),
         (false, true) => Some(if whole { CiOutcome::Passed } else { CiOutcome::Late }),
@@ -368,6 +407,26 @@ mod tests {
             Some(CiOutcome::Passed)
         );
         assert_eq!(judged(&two, &[status("build", Success)], 61), Some(CiOutcome::Late));
+    }
+
+    #[test]
+    fn what_is_named_is_waited_for_to_the_end_and_said_to_be_missing() {
+        use StatusState::*;
+        let named = wait(&["build", "lint", "test / *"]);
+        assert_eq!(judged(&named, &[], 59), None, "it may be slow to begin");
+        assert_eq!(judged(&named, &[], 60), Some(CiOutcome::Nothing));
+        let some = [status("lint", Success), status("test / a", Success)];
+        assert_eq!(judged(&named, &some, 59), None);
+        assert_eq!(judged(&named, &some, 60), Some(CiOutcome::Late));
+        let counted = counting(&named, &some);
+        let kept = kept_of(counted.clone(), None).with(missing(&named, &counted));
+        let kept: Vec<_> = kept.checks.iter().map(|it| (it.context.as_str(), it.state)).collect();
+        let passed = CiState::Passed;
+        assert_eq!(kept, [("build", CiState::Missing), ("lint", passed), ("test / a", passed)]);
+        let full: Vec<Status> = (0..MOST).map(|n| status(&n.to_string(), Success)).collect();
+        let any = wait(&["*", "build"]);
+        let kept = kept_of(counting(&any, &full), None).with(missing(&any, &counting(&any, &full)));
+        assert_eq!((kept.checks.len(), kept.more, kept.checks[0].state), (MOST, 1, CiState::Missing));
     }
 
     #[test]

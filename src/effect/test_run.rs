@@ -72,7 +72,7 @@ impl TestRuns {
             None => StatusState::Pending,
             Some(TestVerdict::Passes | TestVerdict::Bug) => StatusState::Success,
             Some(TestVerdict::Fails | TestVerdict::PassesOnBase) => StatusState::Failure,
-            Some(TestVerdict::NotLaidOver | TestVerdict::Unclear) => StatusState::Error,
+            Some(TestVerdict::NoTest | TestVerdict::NotLaidOver | TestVerdict::Unclear) => StatusState::Error,
         };
         let context = row.run.context().to_owned();
         let description = message::test_status(row.id, &row.run, result);

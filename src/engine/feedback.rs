@@ -3,7 +3,7 @@
 //! Owns: its form. Must not: decide whose texts count, or number them; the log's decisions only contain those of people with write access.
 //! Tests: `history_tests.rs`.
 
-use domain::Item;
+use domain::{Item, OldLine};
 
 use super::fence::{Fence, Trust, seen};
 
@@ -21,11 +21,20 @@ pub(super) fn render<'a>(fence: &Fence, items: impl IntoIterator<Item = (Option<
     items.iter().enumerate().map(entry).collect::<Vec<_>>().join("\n\n")
 }
 
+/// A line of the old file, with its text where that was removed.
+fn old_line(fence: &Fence, old: &OldLine) -> String {
+    match &old.removed {
+        Some(text) => format!("on removed line {}: `{}`", old.line, fence.inline(text.trim())),
+        None => format!("on line {} of the old file", old.line),
+    }
+}
+
 fn entry(fence: &Fence, label: &str, item: &Item) -> String {
-    let place = match (&item.path, item.line) {
-        (Some(path), Some(line)) => format!("`{}`, line {line}", fence.inline(path)),
-        (Some(path), None) => format!("`{}`", fence.inline(path)),
-        (None, _) => "in general".to_owned(),
+    let place = match (&item.path, item.line, &item.old) {
+        (Some(path), Some(line), _) => format!("`{}`, line {line}", fence.inline(path)),
+        (Some(path), None, Some(old)) => format!("`{}`, {}", fence.inline(path), old_line(fence, old)),
+        (Some(path), None, None) => format!("`{}`", fence.inline(path)),
+        (None, _, _) => "in general".to_owned(),
     };
     let (words, _) = seen(&item.text);
     let block = fence.wrap(&format!("reviewer {}", item.author), Trust::Write, &words);

@@ -9,7 +9,7 @@ use domain::*;
 use serde_json::json;
 
 fn remark(path: Option<&str>, line: Option<u64>, text: &str) -> Item {
-    Item { path: path.map(str::to_owned), line, text: text.into(), author: "alice".into(), comment: None }
+    Item { path: path.map(str::to_owned), line, ..Item::on_the_whole(text, "alice") }
 }
 
 fn config() -> EngineConfig {

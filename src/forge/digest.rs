@@ -45,6 +45,7 @@ mod tests {
             author,
             path,
             line: None,
+            old: None,
             body: body.into(),
             resolved: false,
             created_at,

@@ -1,6 +1,7 @@
 //! Objects of a forge in our own types: plain data with a few queries. Times are Unix milliseconds (a forge may have whole seconds, so
 //! equal times say nothing about order). Must not know any forge's wire format. Tests: `tests/contract.rs`.
 
+use domain::OldLine;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -309,6 +310,9 @@ pub struct ReviewComment {
     pub path: String,
     /// Line in the new file; none for a comment on a removed line.
     pub line: Option<u64>,
+    /// Line in the old file, for a comment on that side of the difference.
+    #[serde(default)]
+    pub old: Option<OldLine>,
     /// Its text as it is now, in Markdown. Untrusted.
     pub body: String,
     /// Whether somebody resolved the conversation that it began; never true of later comments of a conversation.
@@ -318,6 +322,14 @@ pub struct ReviewComment {
     pub created_at: i64,
     /// When it was changed last, in Unix milliseconds.
     pub updated_at: i64,
+}
+
+impl ReviewComment {
+    /// Whether it is about the new file, and its line there or in the old one; none where the forge names no line.
+    pub fn side_and_line(&self) -> Option<(bool, u64)> {
+        let old = || self.old.as_ref().map(|old| (false, old.line));
+        self.line.map(|line| (true, line)).or_else(old)
+    }
 }
 
 /// A COMMENT review with inline notes; approvals are only for people.

@@ -237,7 +237,8 @@ pub fn approval_left(login: &str) -> String {
 /// Commands in a review's inline comments that were not carried out.
 pub fn left_inline(login: &str, names: &[String]) -> String {
     let shown = |name: &String| {
-        let unknown = if spec(name).is_none() { " (no command here)" } else { "" };
+        let word = name.split(' ').next().unwrap_or_default();
+        let unknown = if spec(word).is_none() { " (no command here)" } else { "" };
         format!("{}{unknown}", code(&format!("/{name}")))
     };
     let listed = names.iter().map(shown).collect::<Vec<_>>().join(", ");
@@ -262,22 +263,6 @@ pub fn too_long(login: &str, characters: usize, source: &Source) -> String {
         code(login),
         grouped(characters as u64),
         grouped(MAX_WORDS as u64),
-    )
-}
-
-/// Remarks on lines in a review that approves finished work.
-pub fn remarks_to_nobody(login: &str) -> String {
-    format!(
-        "{}: no agent gets your remarks on lines, because finished work that is approved does not go back. They stay in the task's log, and `/retry` tells the next attempt of them.",
-        code(login)
-    )
-}
-
-/// Remarks on lines beside a command, while the agent waits for an answer.
-pub fn remarks_too_early(login: &str) -> String {
-    format!(
-        "{}: your remarks on lines were not taken up, because a question waits for its answer, and beside a command they are none. Answer it first, then write them again.",
-        code(login)
     )
 }
 

@@ -21,6 +21,7 @@ mod permission;
 mod proposal;
 mod pull;
 mod rebase;
+mod remarks;
 mod reply;
 mod status_comment;
 mod sync;
@@ -38,8 +39,8 @@ pub use action_log::{action_log, action_log_comment, action_log_name};
 pub use answer::{
     NotReviewed, advance_ended, already_live, approval_left, at_work, at_work_elsewhere, begins_nothing, both_ways,
     doubtful, edited, help, in_advance, left_in_lines, left_inline, left_undone, malformed, name_the_commit, no_room,
-    no_task, not_among, not_paused, not_reviewed, nothing_to_approve, refused, remarks_to_nobody, remarks_too_early,
-    stale, starts_elsewhere, status, too_long, unknown_beside, unknown_here,
+    no_task, not_among, not_paused, not_reviewed, nothing_to_approve, refused, stale, starts_elsewhere, status,
+    too_long, unknown_beside, unknown_here,
 };
 pub use artifacts::artifacts_name;
 pub use budget::cut_down;
@@ -59,6 +60,7 @@ pub use pull::{
     DRAFT, NoStart, branch_moved, commit, goes_on_from, kept, no_start, not_replaced, pull_body, pull_title,
     status_line, with_plan,
 };
+pub use remarks::{remarks_edited, remarks_to_nobody, remarks_too_early};
 pub use reply::{replied, unanswered};
 pub use status_comment::{StatusPlaces, status_comment};
 pub use sync::{
@@ -67,7 +69,7 @@ pub use sync::{
 pub use terms::{budget_of_a_start, nameable, term_refused};
 pub use test_run::{
     NotTested, PushNotTested, is_test_status, is_test_waiting, not_tested, push_not_tested, test_log_name,
-    test_log_refused, test_off, test_status, test_waited, test_waits, tested,
+    test_log_refused, test_off, test_overtaken, test_status, test_waited, test_waits, tested,
 };
 pub use trigger::{trigger_edited, trigger_refused};
 pub use upstream_issue::{upstream_issue_body, upstream_issue_closed, upstream_issue_title};

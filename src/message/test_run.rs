@@ -120,10 +120,16 @@ pub fn test_waited() -> &'static str {
     "not run: it waited for room, and nothing is run at pushes here any more"
 }
 
+/// The description of a commit's status whose run waited for room until another commit was pushed over it.
+pub fn test_overtaken() -> &'static str {
+    "not run: it waited for room, and a newer commit took its place"
+}
+
 /// The description of the commit status; pending without a result.
 pub fn test_status(id: i64, run: &TestRun, result: Option<&TestResult>) -> String {
     let words = match result {
         None => "under way".to_owned(),
+        Some(result) if result.verdict() == TestVerdict::NoTest => "exit status 0, and no test ran".to_owned(),
         Some(TestResult::Ran { on_branch: TestExit { exit_code: Some(exit), .. }, .. }) if !run.bug => {
             format!("exit status {exit}")
         }
@@ -156,6 +162,7 @@ fn headline(result: &TestResult) -> &'static str {
     let TestResult::Ran { on_branch, .. } = result else { return "not run" };
     match result.verdict() {
         TestVerdict::Passes => "passes",
+        TestVerdict::NoTest => "ends with exit status 0, and says itself that no test ran, so it shows nothing",
         TestVerdict::Fails if on_branch.at_setup => "the setup fails on the branch",
         TestVerdict::Fails => "fails on the branch",
         TestVerdict::Bug => "shows the bug: it fails on the base and passes on the branch",
@@ -308,7 +315,7 @@ mod tests {
     }
 
     fn exit(exit_code: Option<i32>, tail: &str) -> TestExit {
-        TestExit { exit_code, at_setup: false, duration_ms: 1_400, tail: tail.into() }
+        TestExit { exit_code, at_setup: false, duration_ms: 1_400, tail: tail.into(), no_test: false }
     }
 
     #[test]
@@ -343,6 +350,18 @@ mod tests {
         }
         texts.push(test_status(7, &run(false), None));
         insta::assert_snapshot!("test_runs", texts.join("\n---\n"));
+    }
+
+    #[test]
+    fn a_run_without_a_test_is_no_success() {
+        let on_branch = TestExit { no_test: true, ..exit(Some(0), "Ran 0 tests in 0.000s\n\nOK\n") };
+        let none = TestResult::Ran { on_branch, on_base: None, weaker: Vec::new(), hosts: Vec::new() };
+        let told = tested(7, "alice", &run(false), &none);
+        assert!(told.contains("**ends with exit status 0, and says itself that no test ran"), "{told}");
+        assert!(!told.contains("passes"), "{told}");
+        let description = test_status(7, &run(false), Some(&none));
+        assert!(description.starts_with("run 7, exit status 0, and no test ran: "), "{description}");
+        assert!(is_test_status(&description, &run(false)), "{description}");
     }
 
     #[test]

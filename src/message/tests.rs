@@ -399,6 +399,7 @@ fn the_pull_request_and_its_commits() {
         left_in_lines("b`ob", &["review".into(), "test-pr".into()]),
         remarks_to_nobody("b`ob"),
         remarks_too_early("b`ob"),
+        remarks_edited("b`ob"),
         malformed("revise", "say what to change after it"),
         status_line("pending", 3, Some(&verdict(VerdictKind::Passed))),
         trouble("the sandbox cannot be reached: the broker's socket is closed."),

@@ -9,6 +9,9 @@ use domain::{Access, Verb};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+/// Why a command behind the bot's name is not followed.
+pub(super) const BEHIND_NAME: &str = "a command stands at the beginning of its line, without my name before it";
+
 /// The bot's own account, and what counts of others.
 pub struct Accounts {
     pub(super) forge: Arc<dyn Forge>,
@@ -65,10 +68,22 @@ impl Accounts {
         if matches!(verb, Verb::Say { .. })
             && let Some(word) = command_behind(text, &self.me.login)
         {
-            let why = "a command stands at the beginning of its line, without my name before it".to_owned();
-            return Verb::Unknown { word, why: Some(why) };
+            return Verb::Unknown { word, why: Some(BEHIND_NAME.to_owned()) };
         }
         verb
+    }
+
+    /// The names of commands behind the bot's name in these texts, each once, without what this verb of them answers: beside a verb that counts
+    /// they would be lost in silence.
+    pub(super) fn behind_name<'a>(&self, verb: &Verb, texts: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+        let mut words = Vec::new();
+        for word in texts.into_iter().filter_map(|text| command_behind(text, &self.me.login)) {
+            let answered = matches!(verb, Verb::Unknown { word: answered, .. } if *answered == word);
+            if !answered && !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        words
     }
 
     /// The question in a remark that asks the bot by its name.

@@ -32,15 +32,21 @@ pub(super) fn only_asks(text: &str, login: &str) -> Option<String> {
     by_name(text, login).filter(|_| asks)
 }
 
-/// The name of a command that stands behind this login's name at the beginning of a line, in a text that gives no command.
+/// The name of a command that stands behind this login's name at the beginning of a line, beside whatever commands the text gives.
 pub(super) fn command_behind(text: &str, login: &str) -> Option<String> {
     let text = beginning(text, MAX_WORDS).0;
     if !text.lines().any(|line| behind_name(line, login).is_some()) {
         return None;
     }
     let without: Vec<&str> = text.lines().map(|line| behind_name(line, login).unwrap_or(line)).collect();
-    let commands = command::parse(&without.join("\n"), "").commands;
-    commands.into_iter().map(|command| command.name).find(|name| command::spec(name).is_some())
+    let names = |text: &str| command::parse(text, "").commands.into_iter().map(|command| command.name);
+    let mut behind: Vec<String> = names(&without.join("\n")).collect();
+    for given in names(text) {
+        if let Some(at) = behind.iter().position(|name| *name == given) {
+            behind.remove(at);
+        }
+    }
+    behind.into_iter().find(|name| command::spec(name).is_some())
 }
 
 /// What begins with a slash behind this login's name, with which the line begins.
@@ -100,6 +106,8 @@ mod tests {
             ("@caisson /stop", "stop"),
             ("@Caisson: /Fix the parser", "fix"),
             ("Fine.\r\n@caisson, /approve c3\r\n", "approve"),
+            ("/approve\n@caisson /stop\n@caisson /approve", "stop"),
+            ("/approve\n@caisson /approve", "approve"),
             ("> /stop\n\n@caisson /frob\n@caisson /test-pr \"x\"", "test-pr"),
         ] {
             assert_eq!(command_behind(text, "caisson").as_deref(), Some(name), "{text}");
@@ -114,6 +122,8 @@ mod tests {
             "    @caisson /stop",
             "@caisson /etc/passwd",
             "@caisson /lgtm",
+            "/stop\n@caisson /lgtm",
+            "/stop\n@caisson, look",
             "@caisson",
             "",
         ] {

@@ -32,6 +32,8 @@ pub(super) struct FoundDecision {
     pub text_edited: bool,
     /// Names of the commands in the inline comments of its review that are not carried out.
     pub left: Vec<String>,
+    /// Names of the commands that stand behind the bot's name, and are none.
+    pub behind: Vec<String>,
     /// Its remarks on lines that its verb hands to nobody.
     pub remarks: RemarksBeside,
     /// The characters of its longest text, where they are so many that its words are not taken.
@@ -43,8 +45,8 @@ pub(super) struct FoundDecision {
 impl FoundDecision {
     /// Of a text that stands on no line.
     fn alone(decision: Decision) -> Self {
-        let (text_edited, left, denied) = (decision.edited, Vec::new(), Vec::new());
-        FoundDecision { decision, text_edited, left, remarks: RemarksBeside::default(), long: None, denied }
+        let (text_edited, left, behind, denied) = (decision.edited, Vec::new(), Vec::new(), Vec::new());
+        FoundDecision { decision, text_edited, left, behind, remarks: RemarksBeside::default(), long: None, denied }
     }
 
     /// Of a comment with this text, whose words are not taken where they are too long.
@@ -383,12 +385,14 @@ impl Decisions {
             verb = long::careful(verb);
         }
         let (left, denied) = (left(&own, &verb), denied(&own));
+        let texts = std::iter::once(&review.body).chain(own.iter().map(|note| &note.body));
+        let behind = self.accounts.behind_name(&verb, texts.map(String::as_str));
         let remarks = match persons.is_some() || long.is_some() {
             true => RemarksBeside::default(),
             false => self.remarks_beside(entry, (review, &own), task, &verb).await?,
         };
         let earlier = is_earlier(review, task);
-        let said = !left.is_empty() || !denied.is_empty();
+        let said = !left.is_empty() || !denied.is_empty() || !behind.is_empty();
         if persons.is_some() && !earlier && !said && matches!(verb, Verb::Say { .. }) {
             // Empty where that is known already.
             if !inline.is_empty() {
@@ -416,7 +420,7 @@ impl Decisions {
             only_comments: review.state == ReviewState::Comment,
             ..Decision::new(Source::Review(review.id), review.number, who, verb)
         };
-        Ok(Some(FoundDecision { left, remarks, long, denied, ..FoundDecision::alone(decision) }))
+        Ok(Some(FoundDecision { left, behind, remarks, long, denied, ..FoundDecision::alone(decision) }))
     }
 
     /// The remarks of a review of the task's own pull request beside this verb.
@@ -448,6 +452,7 @@ impl Decisions {
             verb = long::careful(verb);
         }
         let (left, denied) = (left(&[reply], &verb), denied(&[reply]));
+        let behind = self.accounts.behind_name(&verb, [reply.body.as_str()]);
         let remarks = match persons.is_some() || long.is_some() {
             true => RemarksBeside::default(),
             false => beside_in_reply(&verb, reply),
@@ -464,7 +469,7 @@ impl Decisions {
             edited: self.edits.reply_edited(entry, (reply.id, &reply.body), differs).await?,
             ..Decision::new(reply_source(reply), reply.id, who, verb)
         };
-        Ok(FoundDecision { left, remarks, long, denied, ..FoundDecision::alone(decision) })
+        Ok(FoundDecision { left, behind, remarks, long, denied, ..FoundDecision::alone(decision) })
     }
 
     async fn is_open(&self, source: &Source, only: Option<&[Source]>) -> Result<bool, Trouble> {

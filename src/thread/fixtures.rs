@@ -29,6 +29,7 @@ pub(super) fn note(body: &str) -> ReviewComment {
         author: author(),
         path: "a.py".into(),
         line: Some(3),
+        old: None,
         body: body.into(),
         resolved: false,
         created_at: 0,

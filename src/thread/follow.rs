@@ -1,5 +1,6 @@
 //! Reads a task's thread: feeds every new text, in the forge's own order, and what happened to its issue, pull request and reviews.
 
+use super::accounts::BEHIND_NAME;
 use super::answer::Answers;
 use super::apart::CommandsApart;
 use super::attempt::Retries;
@@ -112,7 +113,7 @@ impl Dispatcher {
         entry: &Repository,
         (id, task): (TaskId, &Task),
         thread: &Thread,
-        FoundDecision { decision, text_edited, left, remarks, long, denied }: FoundDecision,
+        FoundDecision { decision, text_edited, left, behind, remarks, long, denied }: FoundDecision,
         feed: &dyn Feed,
     ) -> Result<(), Trouble> {
         let key = decision_key(&decision.source);
@@ -125,7 +126,7 @@ impl Dispatcher {
             };
         }
         if may_now(&decision) {
-            let text = self.answer_beside(entry, (task, thread), (&decision, text), (left, long)).await?;
+            let text = self.answer_beside(entry, (task, thread), (&decision, text), (left, &behind, long)).await?;
             if !text.is_empty() {
                 // By the task's queue, so that nothing waits for the forge to take it.
                 let notice = Notice::Beside { number: decision.number, thread: number, text };
@@ -157,14 +158,15 @@ impl Dispatcher {
         tell_unheard(id, &key, unheard, feed).await
     }
 
-    /// What is answered beside the decision to a text whose author may decide: to its further commands, to those on lines (`left`), to an
-    /// approval that does not count, and to a text that is too long (its count of characters). Empty where there is nothing to answer.
+    /// What is answered beside the decision to a text whose author may decide: to its further commands, to those on lines (`left`), to those
+    /// `behind` the bot's name, to an approval that does not count, and to a text that is too long (its count of characters). Empty where there
+    /// is nothing to answer.
     async fn answer_beside(
         &self,
         entry: &Repository,
         (task, thread): (&Task, &Thread),
         (decision, text): (&Decision, &str),
-        (left, long): (Vec<String>, Option<usize>),
+        (left, behind, long): (Vec<String>, &[String], Option<usize>),
     ) -> Result<String, Trouble> {
         let said = (&decision.poster, text, &decision.verb);
         let beside = self.further.beside(entry, (said, &OwnNames::new()), decision.right, Some(task)).await?;
@@ -177,8 +179,9 @@ impl Dispatcher {
         let approval = approval_left(thread, task, decision).filter(|_| long.is_none());
         let long = long.filter(|_| decision.verb != Verb::Stop);
         let long = long.map(|count| message::too_long(&decision.poster.login, count, &decision.source));
+        let behind = behind.iter().map(|word| message::unknown_beside(word, Some(BEHIND_NAME), &[]));
         let all = [long, approval, beside, on_lines, inline];
-        Ok(all.into_iter().flatten().collect::<Vec<_>>().join("\n\n"))
+        Ok(all.into_iter().flatten().chain(behind).collect::<Vec<_>>().join("\n\n"))
     }
 }
 

@@ -12,7 +12,12 @@ use crate::forge::{self, Forge};
 use crate::git::{GitError, Repos};
 use crate::trouble::Trouble;
 use domain::{Access, Account, Commit, Task, Verb};
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The longest that the expressions of a `CODEOWNERS` may take on the paths that a task changed.
+const MATCHING: Duration = Duration::from_secs(10);
 
 /// The words of the lists that let somebody in, without those that name everybody who may anyway; or whom a list names that does not, as the
 /// end of "it is for".
@@ -146,9 +151,13 @@ impl Groups {
             }
             None => Vec::new(),
         };
-        let paths: Vec<_> = changes.iter().map(|change| String::from_utf8_lossy(&change.path)).collect();
-        for set in owners.of(paths.iter().map(AsRef::as_ref)) {
-            if !self.is_in_set(set.iter().copied(), account).await? {
+        let paths = changes.iter().map(|change| String::from_utf8_lossy(&change.path).into_owned()).collect();
+        let Some(sets) = sets_of(owners, paths, MATCHING).await? else {
+            tracing::warn!(repository = entry.key, "CODEOWNERS takes too long to match, so nobody is an owner by it");
+            return Ok(false);
+        };
+        for set in &sets {
+            if !self.is_in_set(set.iter().map(String::as_str), account).await? {
                 return Ok(false);
             }
         }
@@ -166,6 +175,22 @@ impl Groups {
         }
         Ok(false)
     }
+}
+
+/// As [`CodeOwners::of`], beside the runtime: hundreds of expressions on thousands of paths would keep its thread from everything else. None
+/// where that takes longer than `most`.
+async fn sets_of(
+    owners: CodeOwners,
+    paths: Vec<String>,
+    most: Duration,
+) -> Result<Option<Vec<BTreeSet<String>>>, Trouble> {
+    let begun = Instant::now();
+    let matching = move || -> Option<Vec<BTreeSet<String>>> {
+        let sets = owners.of(paths.iter().map(String::as_str), || begun.elapsed() < most)?;
+        Some(sets.into_iter().map(|set| set.into_iter().map(str::to_owned).collect()).collect())
+    };
+    let matched = tokio::task::spawn_blocking(matching).await;
+    matched.map_err(|e| Trouble::later(format!("CODEOWNERS could not be matched: {e}")))
 }
 
 /// The owners at this commit. A file that is too long names nobody.
@@ -189,4 +214,31 @@ async fn read(repos: &Repos, key: &str, commit: &Commit) -> Result<CodeOwners, T
         }
     }
     Ok(CodeOwners::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sets(most: Duration) -> impl Future<Output = Result<Option<Vec<BTreeSet<String>>>, Trouble>> {
+        let owners = CodeOwners::read("(src/)?.*[ab]{9}.* @Alice\n.*\\\\.md @bob\n").expect("it can be read");
+        sets_of(owners, (0..5_000).map(|n| format!("src/{n}.md")).collect(), most)
+    }
+
+    #[tokio::test]
+    async fn while_paths_are_matched_the_runtime_goes_on() {
+        let mut matching = std::pin::pin!(sets(MATCHING));
+        let ended = tokio::select! {
+            biased;
+            _ = &mut matching => true,
+            () = std::future::ready(()) => false,
+        };
+        assert!(!ended, "they were matched on the runtime's own thread");
+        assert_eq!(matching.await.expect("matched"), Some(vec![BTreeSet::from(["bob".to_owned()])]));
+    }
+
+    #[tokio::test]
+    async fn what_takes_too_long_to_match_names_nobody() {
+        assert_eq!(sets(Duration::ZERO).await.expect("stopped"), None);
+    }
 }

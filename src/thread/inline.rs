@@ -5,7 +5,7 @@
 use crate::command::{self, Command, Parsed, without_lines, without_names};
 use crate::forge::ReviewComment;
 use crate::redact;
-use domain::{Item, Verb};
+use domain::{Item, OldLine, Verb};
 
 /// Several questions of one review are asked together up to so many characters.
 const MOST_QUESTION: usize = 4_000;
@@ -72,7 +72,11 @@ fn plain_path(path: &str) -> &str {
 /// A question with the place that it is about.
 pub(super) fn asked(note: &ReviewComment, question: &str) -> String {
     let path = plain_path(&note.path);
-    let place = note.line.map_or_else(|| path.to_owned(), |line| format!("{path}, line {line}"));
+    let place = match (note.line, &note.old) {
+        (Some(line), _) => format!("{path}, line {line}"),
+        (None, Some(old)) => format!("{path}, line {} before the change", old.line),
+        (None, None) => path.to_owned(),
+    };
     format!("{place}: {question}")
 }
 
@@ -142,8 +146,12 @@ pub(super) fn remark(note: &ReviewComment, text: String, login: &str) -> Option<
     if text.is_empty() || bare {
         return None;
     }
-    let (text, author) = (text.to_owned(), login.to_owned());
-    Some(Item { path: Some(note.path.clone()), line: note.line, text, author, comment: Some(note.id) })
+    let old = note.old.as_ref().map(|old| {
+        let removed = old.removed.as_deref().map(redact::in_words);
+        OldLine { line: old.line, removed }
+    });
+    let (path, comment) = (Some(note.path.clone()), Some(note.id));
+    Some(Item { path, line: note.line, comment, old, ..Item::on_the_whole(text, login) })
 }
 
 /// The remark that a reply on a line is. That its conversation was resolved before takes back nothing that is said in it now.
@@ -171,21 +179,25 @@ fn is_alone(note: &ReviewComment, name: &str) -> bool {
 }
 
 /// The names of the commands in these inline comments that were not carried out, each once, where `done` is what was. One that cannot be
-/// followed as it is written is among them, and a word that is no command but stands as one.
+/// followed as it is written is among them, a word that is no command but stands as one, and, with its host, what is not denied any more.
 pub(super) fn left(own: &[&ReviewComment], done: &Verb) -> Vec<String> {
-    let mut names = Vec::new();
+    let (mut names, taken) = (Vec::new(), denied(own));
     for note in own {
         for command in parsed(note).commands {
             let carried_out = match (&command.verb, done) {
                 (Verb::Changes { .. }, Verb::Changes { .. }) => true,
                 (Verb::Ask { question }, Verb::Ask { question: all }) => all.contains(&asked(note, question)),
-                (Verb::Deny { .. }, _) => true,
+                (Verb::Deny { .. }, _) => taken.contains(&command.verb),
                 // A line may begin with a path.
                 (Verb::Unknown { why: None, .. }, _) => !is_alone(note, &command.name),
                 (verb, done) => is_followed(verb) && verb == done,
             };
-            if !carried_out && !names.contains(&command.name) {
-                names.push(command.name);
+            let name = match &command.verb {
+                Verb::Deny { host, .. } if names.len() < MOST_HOSTS => format!("{} {host}", command.name),
+                _ => command.name,
+            };
+            if !carried_out && !names.contains(&name) {
+                names.push(name);
             }
         }
     }

@@ -6,6 +6,7 @@ use super::{inline, words};
 use crate::command::COMMANDS;
 use crate::config::who::is_of_readers;
 use crate::forge::{ReviewComment, ReviewState};
+use crate::message;
 use domain::Verb;
 
 /// On a line.
@@ -120,4 +121,15 @@ fn a_command_on_a_line_whose_arguments_are_no_words_is_no_remark() {
     ] {
         assert_eq!(remarks(text), 1, "{text}");
     }
+}
+
+#[test]
+fn hosts_on_lines_that_are_too_many_to_be_denied_are_named() {
+    let lines = |hosts: std::ops::Range<u32>| hosts.map(|n| format!("/deny h{n}.test\n")).collect::<String>();
+    let (first, second) = (note(&lines(0..20)), note(&lines(18..22)));
+    assert_eq!(inline::denied(&[&first, &second]).len(), 20);
+    assert_eq!(inline::left(&[&first, &second], &Verb::Stop), ["deny h20.test", "deny h21.test"]);
+    assert_eq!(inline::left(&[&first], &Verb::Stop), [""; 0]);
+    let answer = message::left_inline(LOGIN, &["deny h20.test".into(), "frobnicate".into()]);
+    assert!(answer.contains("`/deny h20.test`, `/frobnicate` (no command here)"), "{answer}");
 }

@@ -7,12 +7,20 @@ use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::{self, NewStatus, PullRequest, RepoRef, Status, StatusState};
 use crate::message::{
-    PushNotTested, is_test_status, is_test_waiting, push_not_tested, test_off, test_waited, test_waits,
+    PushNotTested, is_test_status, is_test_waiting, push_not_tested, test_off, test_overtaken, test_waited, test_waits,
 };
 use crate::store::{Cause, WatchedPull};
 use crate::trouble::Trouble;
 use domain::{Access, Commit, TestRun};
 use std::collections::HashMap;
+
+/// How the names of the watermarks begin of commits whose statuses say that a run waits for room: since when, and 0 once they don't.
+const WAITING: &str = "test-waits:";
+
+/// How their names begin for one pull request and command.
+fn waiting(key: &str, number: u64, run: &TestRun) -> String {
+    format!("{WAITING}{key}:{number}:{}:", run.bug)
+}
 
 impl TestRequests {
     /// `/test-pr --off` of `login`; `key` is the text's.
@@ -28,7 +36,8 @@ impl TestRequests {
             let at = self.addresses.at(entry)?;
             let head = self.forge.pull(&at, number).await?.head_sha;
             for one in &watched {
-                self.show_waited(&at, &head, &one.run).await?;
+                self.end_earlier(&at, (&entry.key, number, &head), &one.run).await?;
+                self.show_waited(&at, &head, &one.run, test_waited()).await?;
             }
         }
         self.store.unwatch_pull(&entry.key, number, &format!("{key}~off"), now()).await?;
@@ -62,9 +71,10 @@ impl TestRequests {
         seen: &WatchedPull,
     ) -> Result<bool, Trouble> {
         let (key, number) = (&entry.key, pull.number);
+        self.end_earlier(at, (key, number, &pull.head_sha), &seen.run).await?;
         if !pull.open {
             tracing::info!(repository = key, number, "closed, so nothing is run at its pushes any more");
-            self.show_waited(at, &pull.head_sha, &seen.run).await?;
+            self.show_waited(at, &pull.head_sha, &seen.run, test_waited()).await?;
             self.store.unwatch_seen(key, number, seen).await?;
             return Ok(false);
         }
@@ -76,7 +86,7 @@ impl TestRequests {
         let name = |what| format!("push:{key}:{number}:{}:{commit}~{what}", seen.run.bug);
         if let Some(why) = self.bars_push(entry, seen, (pull, at)).await? {
             self.answers.answer_once(entry, number, &name("ended"), &said(why)).await?;
-            self.show_waited(at, &pull.head_sha, &seen.run).await?;
+            self.show_waited(at, &pull.head_sha, &seen.run, test_waited()).await?;
             self.store.unwatch_seen(key, number, seen).await?;
             return Ok(false);
         }
@@ -86,7 +96,7 @@ impl TestRequests {
             Some(minutes) => {
                 let why = PushNotTested::Full(self.config.tests.per_hour, minutes);
                 self.answers.answer_once(entry, number, &name("full"), &said(why)).await?;
-                self.show_waiting(at, &commit, seen).await?;
+                self.show_waiting(at, (key, number, &commit), seen).await?;
                 Ok(true)
             }
             None => Ok(false),
@@ -94,7 +104,12 @@ impl TestRequests {
     }
 
     /// Has the commit's status say that its run waits for room, unless it has a status of such a run.
-    async fn show_waiting(&self, at: &RepoRef, commit: &Commit, seen: &WatchedPull) -> Result<(), Trouble> {
+    async fn show_waiting(
+        &self,
+        at: &RepoRef,
+        (key, number, commit): (&str, u64, &Commit),
+        seen: &WatchedPull,
+    ) -> Result<(), Trouble> {
         let (state, description) = (StatusState::Pending, test_waits(self.config.tests.per_hour));
         let (context, target_url) = (seen.run.context().to_owned(), String::new());
         let newest = self.forge.statuses(at, commit.as_str()).await?;
@@ -102,14 +117,36 @@ impl TestRequests {
         if newest.iter().any(|it| it.context == context && stands(it)) {
             return Ok(());
         }
+        // Noted first, so that a status which stands is known.
+        let name = format!("{}{commit}", waiting(key, number, &seen.run));
+        self.store.set_watermark_of(key, &name, now()).await?;
         let new = NewStatus { context, state, description, target_url };
         Ok(self.forge.post_status(at, commit.as_str(), &new).await?)
     }
 
-    /// Has a status of this commit that says that its run waits for room say that it is not made: nobody makes it once nothing is run at pushes
-    /// any more. A forge that refuses that keeps nothing from ending.
-    async fn show_waited(&self, at: &RepoRef, commit: &str, run: &TestRun) -> Result<(), Trouble> {
-        match self.end_waiting(at, commit, run).await.map_err(Trouble::from) {
+    /// Has the statuses of commits that `head` was pushed over say that their runs, which waited for room, are not made. What the forge does not
+    /// take now is tried again with the next reading, and keeps nothing back.
+    async fn end_earlier(
+        &self,
+        at: &RepoRef,
+        (key, number, head): (&str, u64, &str),
+        run: &TestRun,
+    ) -> Result<(), Trouble> {
+        let begins = waiting(key, number, run);
+        for (name, since) in self.store.watermarks(&begins).await? {
+            let Some(commit) = name.strip_prefix(&begins).filter(|it| since > 0 && *it != head) else { continue };
+            match self.show_waited(at, commit, run, test_overtaken()).await {
+                Ok(()) => self.store.set_watermark_of(key, &name, 0).await?,
+                Err(trouble) => tracing::warn!(%at, commit, %trouble, "its status still says that a run waits"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Has a status of this commit that says that its run waits for room say with these words that it is not made: nobody makes it once another
+    /// commit is the head, or nothing is run at pushes any more. A forge that refuses that keeps nothing from ending.
+    async fn show_waited(&self, at: &RepoRef, commit: &str, run: &TestRun, words: &str) -> Result<(), Trouble> {
+        match self.end_waiting(at, commit, run, words).await.map_err(Trouble::from) {
             Err(refused @ (Trouble::Doubtful { .. } | Trouble::Failed(_))) => {
                 tracing::warn!(%at, commit, %refused, "the status of a run that waited could not be set");
                 Ok(())
@@ -118,14 +155,14 @@ impl TestRequests {
         }
     }
 
-    async fn end_waiting(&self, at: &RepoRef, commit: &str, run: &TestRun) -> forge::Result<()> {
+    async fn end_waiting(&self, at: &RepoRef, commit: &str, run: &TestRun, words: &str) -> forge::Result<()> {
         let (context, state, target_url) = (run.context().to_owned(), StatusState::Error, String::new());
         let newest = self.forge.statuses(at, commit).await?;
         let waits = |it: &Status| it.state == StatusState::Pending && is_test_waiting(&it.description);
         if !newest.iter().any(|it| it.context == context && waits(it)) {
             return Ok(());
         }
-        let new = NewStatus { context, state, description: test_waited().to_owned(), target_url };
+        let new = NewStatus { context, state, description: words.to_owned(), target_url };
         self.forge.post_status(at, commit, &new).await
     }
 

@@ -56,13 +56,14 @@ pub(super) async fn feed_remarks(
     // The first remark's own number, since the review's own is answered once.
     let first = remarks.items.iter().find_map(|item| item.comment).unwrap_or(decision.number);
     let notice = |text| Notice::Beside { number: first, thread: number, text };
-    if asks {
-        let notice = notice(message::remarks_too_early(login));
+    if asks || remarks.edited {
+        let why = if asks { message::remarks_too_early } else { message::remarks_edited };
+        let notice = notice(why(login));
         feed.feed(id, &unheard_key(key), Input::Noticed { notice }).await?;
         return Ok(None);
     }
     let said = Verb::Say { items: remarks.items };
-    let said = Decision { number: first, edited: remarks.edited, verb: said, ..decision.clone() };
+    let said = Decision { number: first, verb: said, ..decision.clone() };
     feed.feed(id, &format!("{key}~remarks"), Input::Decided { decision: Box::new(said) }).await?;
     let approves = matches!(decision.verb, Verb::Approve { .. });
     Ok(approves.then(|| notice(message::remarks_to_nobody(login))))
@@ -91,6 +92,7 @@ mod tests {
     use super::*;
     use crate::forge::ReviewState;
     use crate::thread::fixtures;
+    use domain::OldLine;
 
     /// The texts of what is beside the verb of a review with this text and these inline comments.
     fn texts(state: ReviewState, body: &str, notes: &[&str]) -> Vec<String> {
@@ -99,6 +101,18 @@ mod tests {
         let verb = super::super::words::review(&review, &notes, Some("caisson")).expect("submitted");
         let own: Vec<&ReviewComment> = notes.iter().collect();
         beside(&verb, (&review, &own), Some("caisson")).into_iter().map(|item| item.text).collect()
+    }
+
+    #[test]
+    fn a_remark_on_the_old_side_keeps_its_line_and_is_without_credentials() {
+        let key = format!("gh{}_{}", "p", "a1B2".repeat(10));
+        let old = |removed: &str| Some(OldLine { line: 7, removed: Some(removed.to_owned()) });
+        let note = |text: &str, removed: &str| ReviewComment { line: None, old: old(removed), ..fixtures::note(text) };
+        let item = |removed: &str| inline::remark(&note("why?", removed), "why?".into(), "alice").expect("a remark");
+        assert_eq!((item("total = 1").line, item("total = 1").old), (None, old("total = 1")));
+        let shown = item(&format!("token = \"{key}\"")).old.and_then(|old| old.removed).unwrap_or_default();
+        assert!(shown.starts_with("token = ") && !shown.contains(&key), "{shown}");
+        assert_eq!(inline::asked(&note("", "x"), "why?"), "a.py, line 7 before the change: why?");
     }
 
     #[test]

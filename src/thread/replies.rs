@@ -125,16 +125,15 @@ impl InlineComments {
 fn of_people(review: &Review, inline: Vec<ReviewComment>) -> Vec<ReviewComment> {
     let own: Vec<i64> = own_remarks(review, &inline).iter().map(|note| note.id).collect();
     // The forge marks the first comment of a conversation, which is all comments on one line.
-    let resolved: Vec<(String, Option<u64>)> =
-        inline.iter().filter(|note| note.resolved).map(|note| (note.path.clone(), note.line)).collect();
+    let conversation = |note: &ReviewComment| (note.path.clone(), note.side_and_line());
+    let resolved: Vec<_> = inline.iter().filter(|note| note.resolved).map(conversation).collect();
     // Without the review's number the reviewer's own comments cannot be told apart.
     let unknown = |note: &ReviewComment| review.number == 0 && note.author.id == review.author.id;
     let replies = inline.into_iter().filter(|note| !own.contains(&note.id) && !unknown(note));
     // The forge lists them under this review; what it says of that itself may be left out.
     let of_review = |note: ReviewComment| {
-        // Removed lines have no number here, so conversations on them cannot be told apart.
-        let on_it = |(path, line): &(String, Option<u64>)| line.is_some() && (path, line) == (&note.path, &note.line);
-        let resolved = resolved.iter().any(on_it);
+        // Without a line conversations cannot be told apart.
+        let resolved = note.side_and_line().is_some() && resolved.contains(&conversation(&note));
         ReviewComment { review: review.id, resolved, ..note }
     };
     replies.map(of_review).collect()

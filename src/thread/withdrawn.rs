@@ -125,11 +125,9 @@ fn of_review(reviews: &[Review], id: i64) -> Option<Withdrawal> {
 /// comments on one line of a file.
 fn of_comment(inline: &[ReviewComment], id: i64) -> Option<Withdrawal> {
     let Some(own) = inline.iter().find(|comment| comment.id == id) else { return Some(Withdrawal::Deleted) };
-    // Removed lines have no number here, so comments on them cannot be told apart.
-    if own.line.is_none() {
-        return own.resolved.then_some(Withdrawal::Resolved);
-    }
-    let same = |other: &&ReviewComment| other.path == own.path && other.line == own.line && other.id <= own.id;
+    let Some(line) = own.side_and_line() else { return own.resolved.then_some(Withdrawal::Resolved) };
+    let same =
+        |other: &&ReviewComment| other.path == own.path && other.side_and_line() == Some(line) && other.id <= own.id;
     inline.iter().filter(same).any(|comment| comment.resolved).then_some(Withdrawal::Resolved)
 }
 
@@ -138,6 +136,7 @@ mod tests {
     use super::*;
     use crate::forge::Account;
     use crate::thread::fixtures;
+    use domain::OldLine;
 
     fn review(id: i64, state: ReviewState, author: i64) -> Review {
         let author = Account { id: author, login: "u".into() };
@@ -172,5 +171,12 @@ mod tests {
         assert_eq!(of_comment(&all, 5), None);
         assert_eq!(of_comment(&all, 6), Some(Withdrawal::Deleted));
         assert_eq!(of_comment(&[comment(3, 1, false), comment(4, 1, true)], 3), None, "a later conversation");
+        let on_old = |id: i64, line: u64, resolved: bool| {
+            let old = Some(OldLine { line, removed: None });
+            ReviewComment { line: None, old, ..comment(id, 1, resolved) }
+        };
+        let all = [on_old(3, 1, true), on_old(4, 1, false), on_old(5, 2, false), comment(6, 1, false)];
+        let of = |id| of_comment(&all, id);
+        assert_eq!([4, 5, 6].map(of), [Some(Withdrawal::Resolved), None, None], "each side has lines of its own");
     }
 }

@@ -213,13 +213,7 @@ impl Drive<'_> {
                 Input::ReviewPosted { n, review: self.number, number: self.number, risk: None }
             }
         });
-        let item = Item {
-            path: Some("a.rs".into()),
-            line: Some(3),
-            text: "why?".into(),
-            author: "alice".into(),
-            comment: None,
-        };
+        let item = Item { path: Some("a.rs".into()), line: Some(3), ..Item::on_the_whole("why?", "alice") };
         if pick == 1 {
             self.decide(Verb::Say { items: vec![item.clone()] }, None);
         }

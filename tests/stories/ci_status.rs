@@ -130,6 +130,15 @@ async fn no_ci_and_one_that_does_not_end_are_told_as_such() {
     let (_, text) = final_review(&world).await;
     assert!(text.contains("no CI reported"), "{text}");
 
+    // A check that is named is known to come.
+    let (world, _) = waiting(&format!("{ASKS}contexts = [\"build\"]\n")).await;
+    world.clock_moves_on(LONG_ENOUGH);
+    world.heard(1).await;
+    assert_eq!(world.task().await.state.name(), "awaiting-ci");
+    world.clock_moves_on(60 * 60_000);
+    let (_, text) = final_review(&world).await;
+    assert!(text.contains("no CI reported") && text.contains("`build` never reported"), "{text}");
+
     let (world, task) = waiting(ASKS).await;
     set(&world, &task, "build", StatusState::Pending, "").await;
     world.clock_moves_on(61 * 60_000);

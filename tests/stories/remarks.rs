@@ -271,3 +271,24 @@ call = [{ name = "done", arguments = { summary = "Nothing is to be done." } }]
     world.until_said(pull, "⚠️ **3 remarks are open**: r1, r2, r3.").await;
     assert!(world.forge.times_refused() > before, "it was asked");
 }
+
+/// The review as a whole is not refused: the pause is taken from it, and only the remark is not.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edited_remark_beside_a_pause_that_counts_is_told_so() {
+    let mut world = World::new(&script("")).await;
+    let task = at_review(&world).await;
+    let pull = task.pull.expect("a pull request");
+    let commit = task.checkpoint().and_then(|c| c.commit.clone()).expect("a commit");
+    world.kill();
+    let notes = [("semver.py", 6, "use a tuple")];
+    let review = world.alice().remark(REPO, pull, commit.as_str(), "/pause", &notes).expect("posted");
+    let note = world.alice().notes(REPO, pull, review).expect("notes")[0];
+    world.forge.clock_moves_on(5);
+    world.forge.as_person("caisson").edit_comment(REPO, note, "use a list").expect("edited");
+    world.start().await;
+    world.until_said(pull, "your `/pause` counts, but the remarks on lines beside it were not taken up").await;
+    let task = world.until_state("paused").await;
+    assert!(task.numbered.all().is_empty(), "{:?}", task.numbered);
+    let told = world.said(pull).await;
+    assert!(told.iter().all(|text| !text.contains("nothing was taken") && !text.contains("nothing runs")), "{told:?}");
+}

@@ -74,6 +74,20 @@ async fn a_run_that_waits_for_room_is_not_waited_for_once_that_is_taken_back() {
     world.until_said(pull, "nothing is run at pushes here from now on").await;
 }
 
+/// A commit that was pushed over is tested no more, so its status waits for nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_waits_for_room_is_not_waited_for_once_another_commit_took_its_place() {
+    let world = World::with(FIX, "tests.per_hour = 1").await;
+    watched(&world, "true").await;
+    let first = push(&world, "notes.txt", "one\n");
+    until_status(&world, &first, "caisson/test", StatusState::Pending).await;
+    let second = push(&world, "notes.txt", "two\n");
+    let line = until_status(&world, &first, "caisson/test", StatusState::Error).await;
+    assert!(line.contains("a newer commit took its place"), "{line}");
+    let line = until_status(&world, &second, "caisson/test", StatusState::Pending).await;
+    assert!(line.starts_with("waits for room"), "{line}");
+}
+
 /// What was pushed to a fork does not stay in the bot's repository: tidying forgets the refs of every number that no task has.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_head_of_a_fork_is_kept_under_the_runs_number_alone() {

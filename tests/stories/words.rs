@@ -110,6 +110,20 @@ async fn a_command_behind_the_bots_name_is_none_and_its_author_is_told() {
     assert_eq!(world.task().await.state.name(), "awaiting-review");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_behind_the_bots_name_in_a_review_that_approves_is_told_beside_the_approval() {
+    let world = World::new(FIX).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    let (pull, commit) = (task.pull.expect("a pull request"), task.checkpoint().and_then(|c| c.commit.clone()));
+    let (commit, notes) = (commit.expect("a commit"), [("semver.py", 6, "@caisson /pause")]);
+    world.alice().approve_with(REPO, pull, commit.as_str(), "Fine.\n@caisson /stop", &notes).expect("approved");
+    world.until_said(pull, "`/stop` could not be followed").await;
+    world.until_said(pull, "`/pause` could not be followed").await;
+    world.until_said(pull, "It alone is left out; the rest of what you wrote there is judged without it").await;
+    world.until_state("final-review").await;
+}
+
 /// A text without a delivery, because the bot was down: other changes of the issue are not edits of its text.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_issue_that_was_only_talked_about_starts_its_task() {

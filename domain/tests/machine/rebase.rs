@@ -278,7 +278,7 @@ fn a_tree_that_is_the_bare_newer_base_resolves_no_conflict() {
 
 #[test]
 fn remarks_wait_on_for_a_decision_that_tells_the_agent_of_them() {
-    let item = Item { path: None, line: None, text: "shorter".into(), author: "p7".into(), comment: None };
+    let item = Item::on_the_whole("shorter", "p7");
     let mut walk = Walk::at_checkpoint();
     walk.decide(Decision { verb: Verb::Changes { items: vec![item] }, ..asked(90) });
     assert_eq!(walk.task.remarks.len(), 1, "{:?}", walk.last);

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 const TWO: &str = "2222222222222222222222222222222222222222";
 
 fn inline(path: &str, text: &str) -> Item {
-    Item { path: Some(path.into()), line: Some(3), text: text.into(), author: "p7".into(), comment: Some(9) }
+    Item { path: Some(path.into()), line: Some(3), comment: Some(9), ..Item::on_the_whole(text, "p7") }
 }
 
 fn whole(text: &str) -> Item {

@@ -75,13 +75,7 @@ pub fn shown(scope: &Scope<'_>, path: &str, from: u64, lines: u64) -> Result<Fil
     Ok(FileResult { text: format!("[{size}]"), picture, ..FileResult::default() })
 }
 
-/// `from`: the first line, counted from 1. `lines`: at most so many; 0 for the default.
-pub fn read_file(scope: &Scope<'_>, path: &str, from: u64, lines: u64) -> Result<String, FileError> {
-    let relative = scope.workspace.relative(path)?;
-    let bytes = bytes(scope, &relative)?;
-    lines_of(scope, &relative, &bytes, from, lines)
-}
-
+/// `from`: the first line, counted from 1. `lines`: at most so many; 0 for the default. Fails only where that line is past the end.
 fn lines_of(scope: &Scope<'_>, relative: &Path, bytes: &[u8], from: u64, lines: u64) -> Result<String, FileError> {
     let shown = show(relative);
     if is_binary(bytes) {
@@ -117,12 +111,28 @@ fn lines_of(scope: &Scope<'_>, relative: &Path, bytes: &[u8], from: u64, lines: 
     Ok(out)
 }
 
-/// Shows each of the ranges in the given order, each within an equal share of the limit.
+/// Shows each of the ranges in the given order, each within an equal share of the limit. One past the end is named; it fails only if all are.
 pub fn read_ranges(scope: &Scope<'_>, path: &str, ranges: &[(u64, u64)]) -> Result<String, FileError> {
     let part = Scope { cap: scope.cap / ranges.len().max(1), ..*scope };
-    let parts = ranges.iter().map(|&(from, lines)| read_file(&part, path, from, lines));
-    let parts: Vec<String> = parts.collect::<Result<_, _>>()?;
-    Ok(parts.iter().map(|part| part.trim_end()).collect::<Vec<_>>().join("\n"))
+    let relative = scope.workspace.relative(path)?;
+    let bytes = bytes(scope, &relative)?;
+    let (mut parts, mut past, mut any) = (Vec::new(), None, false);
+    for &(from, lines) in ranges {
+        match lines_of(&part, &relative, &bytes, from, lines) {
+            Ok(text) => {
+                any = true;
+                parts.push(text.trim_end().to_owned());
+            }
+            Err(error) => {
+                parts.push(format!("[{error}]"));
+                past = past.or(Some(error));
+            }
+        }
+    }
+    match past {
+        Some(error) if !any => Err(error),
+        _ => Ok(parts.join("\n")),
+    }
 }
 
 /// A line cut to the longest that is shown, with a note about the cut.

@@ -27,7 +27,7 @@ fn told(request: &ModelRequest) -> String {
 
 fn remark(path: Option<&str>, text: &str) -> Item {
     let line = path.map(|_| 2);
-    Item { path: path.map(str::to_owned), line, text: text.into(), author: "alice".into(), comment: Some(4) }
+    Item { path: path.map(str::to_owned), line, comment: Some(4), ..Item::on_the_whole(text, "alice") }
 }
 
 /// Two inline remarks, of which the agent answers the first.
@@ -105,6 +105,22 @@ fn open_remarks_stay_word_for_word_through_shortening_and_restarts() {
             }
         }
     }
+}
+
+#[test]
+fn a_remark_on_the_old_side_is_told_with_its_line_there_and_the_text_that_was_removed() {
+    let mut log = log();
+    let on_old = |line: u64, removed: Option<&str>| {
+        let old = Some(OldLine { line, removed: removed.map(str::to_owned) });
+        Item { line: None, old, ..remark(Some("semver.py"), "why is it gone?") }
+    };
+    let items = vec![on_old(7, Some("    check(a)\u{202e}")), on_old(9, None)];
+    log.push(decided(Verb::Changes { items }, 2));
+    let text = told(&rebuilt(&log, Form::Tools));
+    for place in ["r3: `semver.py`, on removed line 7: `check(a)", "r4: `semver.py`, on line 9 of the old file\n"] {
+        assert!(text.contains(place), "{place}: {text}");
+    }
+    assert!(!text.contains('\u{202e}'), "one line without hidden characters: {text}");
 }
 
 #[test]

@@ -132,13 +132,8 @@ fn end(log: &[Event]) -> Option<TurnAnswer> {
 }
 
 pub fn changes() -> Event {
-    let items = vec![Item {
-        path: Some("calc.py".into()),
-        line: Some(2),
-        text: "name it total".into(),
-        author: "a".into(),
-        comment: None,
-    }];
+    let items =
+        vec![Item { path: Some("calc.py".into()), line: Some(2), ..Item::on_the_whole("name it total", "a") }];
     let decision = Decision::new(
         Source::Review(5),
         20,

@@ -6,7 +6,11 @@ use crate::forge::{
     Access, Account, Attachment, Change, Changed, Comment, ForgeError, Issue, PullRequest, Repository, Result, Review,
     ReviewComment, ReviewState, Status, StatusState,
 };
+use domain::OldLine;
 use gitea_sdk_rs as sdk;
+
+/// The most characters of a removed line that are read.
+const MOST_REMOVED: usize = 300;
 
 /// RFC 3339 to Unix milliseconds. Absent and Gitea's "unset" (year 1) become 0.
 pub(super) fn millis(text: Option<&str>) -> Result<i64> {
@@ -161,13 +165,35 @@ pub(super) fn review(review: wire::Review) -> Result<Review> {
     })
 }
 
+/// The text of an old line that this hunk of a difference removes.
+fn removed(hunk: &str, line: u64) -> Option<String> {
+    let (head, rows) = hunk.split_once('\n')?;
+    let begin = head.strip_prefix("@@ -")?.split([',', ' ']).next()?;
+    let mut number: u64 = begin.parse().ok()?;
+    for row in rows.lines().filter(|row| !row.starts_with(['+', '\\'])) {
+        if number == line {
+            return Some(row.strip_prefix('-')?.chars().take(MOST_REMOVED).collect());
+        }
+        number = number.checked_add(1)?;
+    }
+    None
+}
+
+/// A position on the forge counts from 1, and 0 is none.
+fn position(number: i64) -> Option<u64> {
+    u64::try_from(number).ok().filter(|n| *n > 0)
+}
+
 pub(super) fn review_comment(c: &sdk::types::PullReviewComment) -> ReviewComment {
+    let line = position(c.line_num);
+    let old = position(c.old_line_num).filter(|_| line.is_none());
     ReviewComment {
         id: c.id,
         review: c.review_id,
         author: sdk_account(c.reviewer.as_deref()),
         path: c.path.clone(),
-        line: u64::try_from(c.line_num).ok().filter(|n| *n > 0),
+        line,
+        old: old.map(|line| OldLine { line, removed: removed(&c.diff_hunk, line) }),
         body: c.body.clone(),
         resolved: c.resolver.is_some(),
         created_at: c.created.unix_timestamp().saturating_mul(1000),
@@ -210,6 +236,30 @@ mod tests {
         assert_eq!(number_in(""), None);
         assert_eq!(forge_number("http://f/o/r/pulls/2#issuecomment-41"), 41);
         assert_eq!(forge_number("http://f/o/r/pulls/2"), 0);
+    }
+
+    #[test]
+    fn a_comment_on_the_old_side_has_its_line_there_and_the_text_that_was_removed() {
+        let hunk = "@@ -2,4 +2,4 @@ def total():\n a\n+b\n-\told = 1\n-last";
+        let comment = |position: u64, original: u64, hunk: &str| {
+            let json = serde_json::json!({
+                "id": 1, "body": "why?", "user": null, "pull_request_review_id": 2, "path": "a.py", "commit_id": "",
+                "created_at": "2026-11-22T10:00:00Z", "updated_at": "2026-11-22T10:00:00Z", "original_commit_id": "",
+                "diff_hunk": hunk, "position": position, "original_position": original, "html_url": "",
+                "pull_request_url": "",
+            });
+            let read: sdk::types::PullReviewComment = serde_json::from_value(json).expect("a comment");
+            let read = review_comment(&read);
+            (read.line, read.old)
+        };
+        let old = |line, removed: Option<&str>| Some(OldLine { line, removed: removed.map(str::to_owned) });
+        assert_eq!(comment(0, 3, hunk), (None, old(3, Some("\told = 1"))));
+        assert_eq!(comment(0, 4, hunk), (None, old(4, Some("last"))));
+        assert_eq!(comment(0, 2, hunk), (None, old(2, None)), "the line is still there");
+        assert_eq!(comment(0, 9, hunk), (None, old(9, None)), "the hunk does not reach it");
+        assert_eq!(comment(0, 3, ""), (None, old(3, None)));
+        assert_eq!(comment(3, 3, hunk), (Some(3), None));
+        assert_eq!(comment(0, 0, hunk), (None, None));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use protocol::runner::Outcome;
 
 use super::output::{exit_code, tail};
 use super::runs::{Apart, Runs, gone_is_failed, verify_name};
+use super::verify::ran_none;
 use crate::git::blob_id;
 use crate::git::listing::Change;
 use crate::sandbox::record::Record;
@@ -151,9 +152,32 @@ async fn in_it(apart: &Apart, spec: &VerifySpec, (setup, command): (Option<&str>
     }
     let ran = run(2, command).await?;
     log.push_str(&format!("$ {command}\n{}\n", ran.text));
-    Ok(AskedRun { exit: ended(&ran, false, before_ms), log })
+    // Reading megabytes takes a tenth of a second.
+    let read = tokio::task::spawn_blocking(move || ended(&ran, false, before_ms)).await;
+    let exit = read.map_err(|e| SandboxError::Unavailable(format!("what the run printed could not be read: {e}")))?;
+    Ok(AskedRun { exit, log })
 }
 
 fn ended(ran: &Outcome, at_setup: bool, before_ms: u64) -> TestExit {
-    TestExit { exit_code: exit_code(&ran.status), at_setup, duration_ms: before_ms + ran.duration_ms, tail: tail(ran) }
+    let (exit_code, duration_ms) = (exit_code(&ran.status), before_ms + ran.duration_ms);
+    let no_test = !at_setup && exit_code == Some(0) && ran_none(ran);
+    TestExit { exit_code, at_setup, duration_ms, tail: tail(ran), no_test }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocol::runner::Status;
+
+    #[test]
+    fn a_run_that_ends_well_and_says_that_no_test_ran_is_known() {
+        let none = "Ran 0 tests in 0.000s\n\nOK\n";
+        let no_test = |status, text: &str, at_setup| ended(&Outcome::new(status, text), at_setup, 0).no_test;
+        assert!(no_test(Status::Ok, none, false));
+        assert!(!no_test(Status::Ok, none, true), "the setup tests nothing");
+        assert!(!no_test(Status::Exited { code: 5 }, none, false), "it failed");
+        for text in ["3 passed in 0.1s\n", "all is well\n", ""] {
+            assert!(!no_test(Status::Ok, text, false), "{text}");
+        }
+    }
 }

@@ -82,7 +82,7 @@ impl Verification {
 }
 
 /// Whether a run whose whole output is here says that no test ran. Of a cut one the part where tests ran may be missing.
-fn ran_none(run: &Outcome) -> bool {
+pub(super) fn ran_none(run: &Outcome) -> bool {
     run.dropped_bytes == 0 && standing(run) == ChecksResult::Nothing
 }
 

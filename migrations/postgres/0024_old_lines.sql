@@ -1,0 +1,2 @@
+-- No table changes. A remark has got its line in the old file, a check that never reported is a state of its own, and a test run says whether a
+-- test ran, which an older version would drop or not read; the number of this one keeps its hosts from the store.
