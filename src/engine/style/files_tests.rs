@@ -132,8 +132,7 @@ fn end(log: &[Event]) -> Option<TurnAnswer> {
 }
 
 pub fn changes() -> Event {
-    let items =
-        vec![Item { path: Some("calc.py".into()), line: Some(2), ..Item::on_the_whole("name it total", "a") }];
+    let items = vec![Item { path: Some("calc.py".into()), line: Some(2), ..Item::on_the_whole("name it total", "a") }];
     let decision = Decision::new(
         Source::Review(5),
         20,
