@@ -108,7 +108,7 @@ pub fn in_advance(number: i64, next: u8) -> Decision {
 }
 
 pub fn remark(text: &str) -> Item {
-    Item { path: None, line: None, text: text.into(), author: "p7".into(), comment: None }
+    Item { path: None, line: None, old: None, text: text.into(), author: "p7".into(), comment: None }
 }
 
 /// An effect that somebody has to help with.
