@@ -105,6 +105,7 @@ const CASES: &[(&str, Case)] = cases![
     actions::a_job_of_the_forges_own_ci_is_waited_for_and_its_log_is_read,
     signs::a_branch_has_a_tip,
     signs::whatever_else_reads_a_push_is_named,
+    signs::the_hooks_of_a_persons_account_are_named_where_they_are_not_shown,
     hooks::deliveries_are_signed_and_wake,
     hooks::an_old_hook_is_replaced,
     hooks::an_edit_within_a_second_shows_in_the_deliveries,

@@ -144,7 +144,7 @@ pub trait ForgeReads: Send + Sync {
     async fn guard(&self, repo: &RepoRef, branch: &str) -> Result<Option<BranchGuard>>;
 
     /// What else would run or read a push, by name (`actions`, `hook 3 to ci.example (3fa9c1d2)`, `deploy key 5 "x"`, `push mirror to …`):
-    /// of an address only host and a digest, because the rest may be secret. The repository's own hook with exactly the address `ours` is
+    /// of an address only host and a digest, because the rest may be secret. Hooks of the owner that this account may not see are one name. The repository's own hook with exactly the address `ours` is
     /// left out. Needs admin rights to the repository; without: `Forbidden`.
     async fn foreign(&self, repo: &RepoRef, ours: &str) -> Result<Vec<String>>;
 }
