@@ -75,6 +75,7 @@ const CASES: &[(&str, Case)] = cases![
     changes::assignments_and_labels_are_told_with_who_did_them,
     changes::an_issue_that_is_opened_with_them_has_them_in_its_timeline,
     changes::an_edit_after_an_assignment_is_told_apart_from_one_before,
+    changes::an_issue_that_a_commit_closes_is_closed_by_whoever_pushed_it,
     pulls::a_draft_is_opened_and_made_ready,
     merges::approved_work_is_merged_at_its_head_and_nothing_else_is,
     merges::a_branchs_rule_is_told_as_it_is_for_the_account,

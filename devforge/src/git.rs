@@ -119,6 +119,11 @@ pub(crate) async fn refs(dir: &Path) -> anyhow::Result<BTreeMap<String, String>>
     Ok(text.lines().filter_map(|l| l.split_once(' ')).map(|(sha, name)| (name.to_owned(), sha.to_owned())).collect())
 }
 
+/// Messages of the commits that `new` has and `old` has not.
+pub(crate) async fn messages(dir: &Path, old: &str, new: &str) -> anyhow::Result<String> {
+    run(git(dir).args(["log", "--format=%B", "--end-of-options", &format!("{old}..{new}")])).await
+}
+
 pub(crate) async fn has_commit(dir: &Path, sha: &str) -> bool {
     let hex = sha.len() == 40 && sha.bytes().all(|b| b.is_ascii_hexdigit());
     hex && run(git(dir).args(["cat-file", "-e", &format!("{sha}^{{commit}}")])).await.is_ok()

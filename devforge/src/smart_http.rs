@@ -7,6 +7,7 @@ use axum::body::Bytes;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use std::collections::BTreeMap;
 
 /// The right that each of the two services needs.
 fn needed(service: &str) -> Result<Access> {
@@ -127,14 +128,31 @@ fn judge(app: &Shared, (owner, name): (&str, &str), service: &str, headers: &Hea
 /// Reads the references again after a push and applies the changes.
 async fn noticed(app: &Shared, owner: &str, name: &str, login: Option<&str>) {
     let Ok(refs) = git::refs(&git::path(&app.root, owner, name)).await else { return };
+    let messages = brought(app, (owner, name), &refs).await;
     let traps = app.switches.traps();
     {
         let mut world = app.world();
         let Some(at) = world.repo_at(owner, name) else { return };
         let actor = login.and_then(|l| world.find_account(l)).map_or(0, |a| a.id);
         world.references_changed(at, actor, refs, traps);
+        world.close_named(at, actor, &messages);
     }
     if let Err(refusal) = crate::forks::keep_heads(app).await {
         tracing::error!("the head of a pull request was not kept: {}", refusal.message);
+    }
+}
+
+/// The messages of the commits that the default branch has got; none of a new branch.
+async fn brought(app: &Shared, (owner, name): (&str, &str), refs: &BTreeMap<String, String>) -> String {
+    let moved = {
+        let world = app.world();
+        world.repo_at(owner, name).and_then(|at| {
+            let branch = format!("refs/heads/{}", world.repos[at].default_branch);
+            Some((world.repos[at].refs.get(&branch)?.clone(), refs.get(&branch)?.clone()))
+        })
+    };
+    match moved.filter(|(old, new)| old != new) {
+        Some((old, new)) => git::messages(&git::path(&app.root, owner, name), &old, &new).await.unwrap_or_default(),
+        None => String::new(),
     }
 }

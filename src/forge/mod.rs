@@ -95,6 +95,10 @@ pub trait ForgeReads: Send + Sync {
     /// Assignments and labels of an issue in ascending id, taken back ones too. Changes of a label that the repository deleted are missing.
     async fn changes(&self, repo: &RepoRef, number: u64) -> Result<Vec<Change>>;
 
+    /// Who closed an issue last, as its timeline says; `None` where that says nothing of it. By a commit whose message closes it, that is whoever
+    /// pushed the commit to the default branch.
+    async fn closed_by(&self, repo: &RepoRef, number: u64) -> Result<Option<Account>>;
+
     /// As [`ForgeReads::untouched`], of the time since the timeline's entry `change`. Here the issue's author has to have write access to the
     /// code as well, unless nothing happened since that entry. False if the timeline does not have it.
     async fn untouched_since(&self, repo: &RepoRef, issue: &Issue, change: i64) -> Result<bool>;

@@ -177,6 +177,11 @@ impl ForgeReads for Gitea {
         Ok(changes)
     }
 
+    async fn closed_by(&self, repo: &RepoRef, number: u64) -> Result<Option<Account>> {
+        let entries = self.timeline(repo, number).await?.into_iter();
+        Ok(entries.filter(|e| e.kind == "close").max_by_key(|e| e.id).map(|e| convert::account(e.user)))
+    }
+
     async fn untouched_since(&self, repo: &RepoRef, issue: &Issue, change: i64) -> Result<bool> {
         let (entries, teams, author) =
             tokio::try_join!(self.timeline(repo, issue.number), self.teams(repo), self.right(repo, &issue.author))?;
