@@ -66,6 +66,7 @@ pub(crate) struct Repo {
     pub default_branch: String,
     pub has_actions: bool,
     pub has_issues: bool,
+    pub has_pulls: bool,
     /// It takes no changes.
     pub archived: bool,
     pub created: i64,

@@ -32,6 +32,7 @@ pub(crate) async fn edit(
     let flag = |name: &str| body.get(name).and_then(Value::as_bool);
     repo.has_actions = flag("has_actions").unwrap_or(repo.has_actions);
     repo.has_issues = flag("has_issues").unwrap_or(repo.has_issues);
+    repo.has_pulls = flag("has_pull_requests").unwrap_or(repo.has_pulls);
     repo.private = flag("private").unwrap_or(repo.private);
     if !text(&body, "default_branch").is_empty() {
         text(&body, "default_branch").clone_into(&mut repo.default_branch);
