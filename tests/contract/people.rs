@@ -164,6 +164,12 @@ pub async fn protection_holds(lab: Arc<Lab>) {
         let pushed = lab.push(&place, login, branch);
         assert_eq!(pushed.is_ok(), may, "{login} pushes {branch}: {pushed:?}");
     }
+    for branch in ["agent/1-x", "main"] {
+        for login in ["caisson", "caisson-sync"] {
+            assert!(lab.push_deletion(&place, login, branch).is_err(), "{login} deletes {branch}");
+        }
+    }
+    lab.push_deletion(&place, "alice", "free").expect("no rule is about it");
     // Work on a newer base takes the place of what the agent's branch had, where the forge lets anybody do that.
     let path = format!("/repos/{}/branch_protections", place.repo);
     let (_, rules) = lab.hand("root").call("GET", &path, json!({})).await;

@@ -30,10 +30,11 @@ pub(crate) async fn list(
     let by = query.created_by.as_deref().map(|login| world.find_account(login).map_or(0, |account| account.id));
     let wanted = repo.issues.values().rev().filter(|i| {
         let kind = query.kind.as_deref().is_none_or(|k| (k == "pulls") == i.pull.is_some());
+        let on = if i.pull.is_some() { repo.has_pulls } else { repo.has_issues };
         i.updated >= since
             && by.is_none_or(|by| i.author == by)
             && kind
-            && (if i.pull.is_some() { repo.has_pulls } else { repo.has_issues })
+            && on
             && (state == "all" || (state == "open") == i.open)
     });
     Ok(query.page(wanted.map(|i| world.issue_json(repo, i)).collect()))
