@@ -66,6 +66,15 @@ impl Devforge {
         Ok(())
     }
 
+    /// Switches a repository's pull requests off or on; its issues stay.
+    pub fn switch_pulls(&self, repo: &str, on: bool) -> Result<()> {
+        let (owner, name) = split(repo)?;
+        let mut world = self.shared.world();
+        let at = world.repo(owner, name, Some("root"), Access::Read)?;
+        world.repos[at].has_pulls = on;
+        Ok(())
+    }
+
     /// Answers every address that ends with one of these with its status until the next call. `POST /x` applies only to posts.
     pub fn refuse(&self, addresses: &[(&str, u16)]) {
         self.shared.switches.refuse(addresses.iter().map(|(end, status)| ((*end).to_owned(), *status)).collect());
@@ -140,6 +149,14 @@ fn archived(world: &World, method: &Method, uri: &axum::http::Uri) -> Option<u16
     }
 }
 
+/// Whether it is an address of pull requests where a repository has them switched off, which Gitea answers with 404 (`mustAllowPulls` in
+/// `routers/api/v1/api.go`).
+fn takes_no_pulls(world: &World, path: &str) -> bool {
+    let mut parts = path.strip_prefix("/api/v1/repos/").unwrap_or_default().split('/');
+    let (Some(owner), Some(name), Some("pulls")) = (parts.next(), parts.next(), parts.next()) else { return false };
+    world.repo_at(owner, name).is_some_and(|at| !world.repos[at].has_pulls)
+}
+
 fn delete(world: &mut World, at: usize, number: u64) -> Result<()> {
     world.issue(at, number)?;
     world.repos[at].issues.remove(&number);
@@ -177,6 +194,9 @@ pub(crate) async fn before(State(shared): App, request: Request, next: Next) -> 
     let archived = archived(&shared.world(), request.method(), request.uri());
     if let Some(status) = archived {
         return Refusal { status, message: "the repository is archived".to_owned() }.into_response();
+    }
+    if takes_no_pulls(&shared.world(), &path) {
+        return Refusal { status: 404, message: "The target couldn't be found.".to_owned() }.into_response();
     }
     let elsewhere = elsewhere(&shared.world(), &path);
     match elsewhere {

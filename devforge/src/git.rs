@@ -13,6 +13,10 @@ use tokio::process::Command;
 const PRE_RECEIVE: &str = r#"#!/bin/sh
 # Refuses what the forge's branch protection forbids: the lists come from the forge, one reference a line.
 while read -r old new ref; do
+  if [ -z "$(printf '%s' "$new" | tr -d 0)" ] && printf '%s\n' "$DEVFORGE_KEPT" | grep -qxF -- "$ref"; then
+    echo "Gitea: branch ${ref#refs/heads/} is protected from deletion" >&2
+    exit 1
+  fi
   if printf '%s\n' "$DEVFORGE_FORWARD" | grep -qxF -- "$ref" && [ -n "$(git rev-list --max-count=1 "$old" "^$new" 2>/dev/null)" ]; then
     echo "Gitea: branch ${ref#refs/heads/} is protected from force push" >&2
     exit 1
@@ -38,6 +42,8 @@ pub(crate) struct GitRequest {
     pub denied: Vec<String>,
     /// References that may only move forward.
     pub forward: Vec<String>,
+    /// References that may not be deleted.
+    pub kept: Vec<String>,
     pub body: bytes::Bytes,
 }
 
@@ -119,6 +125,11 @@ pub(crate) async fn refs(dir: &Path) -> anyhow::Result<BTreeMap<String, String>>
     Ok(text.lines().filter_map(|l| l.split_once(' ')).map(|(sha, name)| (name.to_owned(), sha.to_owned())).collect())
 }
 
+/// Messages of the commits that `new` has and `old` has not.
+pub(crate) async fn messages(dir: &Path, old: &str, new: &str) -> anyhow::Result<String> {
+    run(git(dir).args(["log", "--format=%B", "--end-of-options", &format!("{old}..{new}")])).await
+}
+
 pub(crate) async fn has_commit(dir: &Path, sha: &str) -> bool {
     let hex = sha.len() == 40 && sha.bytes().all(|b| b.is_ascii_hexdigit());
     hex && run(git(dir).args(["cat-file", "-e", &format!("{sha}^{{commit}}")])).await.is_ok()
@@ -169,7 +180,7 @@ pub(crate) async fn serve(root: &Path, request: GitRequest) -> anyhow::Result<Gi
     command.env("REQUEST_METHOD", &request.method).env("QUERY_STRING", &request.query);
     command.env("CONTENT_TYPE", &request.content_type).env("CONTENT_LENGTH", request.body.len().to_string());
     command.env("GIT_PROTOCOL", &request.protocol).env("DEVFORGE_DENIED", request.denied.join("\n"));
-    command.env("DEVFORGE_FORWARD", request.forward.join("\n"));
+    command.env("DEVFORGE_FORWARD", request.forward.join("\n")).env("DEVFORGE_KEPT", request.kept.join("\n"));
     if !request.content_encoding.is_empty() {
         command.env("HTTP_CONTENT_ENCODING", &request.content_encoding);
     }

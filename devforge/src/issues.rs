@@ -24,6 +24,7 @@ impl World {
             private,
             default_branch: default_branch.to_owned(),
             has_issues: true,
+            has_pulls: true,
             archived: false,
             has_actions: true,
             created,

@@ -42,7 +42,7 @@ impl World {
             "release_counter": 0, "default_branch": repo.default_branch, "archived": repo.archived,
             "created_at": time(repo.created), "updated_at": time(repo.created), "archived_at": "1970-01-01T00:00:00Z",
             "permissions": { "admin": access >= Access::Admin, "push": access >= Access::Write, "pull": access >= Access::Read },
-            "has_issues": repo.has_issues, "has_code": true, "has_wiki": true, "has_pull_requests": true, "has_projects": true,
+            "has_issues": repo.has_issues, "has_code": true, "has_wiki": true, "has_pull_requests": repo.has_pulls, "has_projects": true,
             "has_releases": true, "has_packages": true, "has_actions": repo.has_actions, "internal": false,
             "object_format_name": "sha1", "avatar_url": "", "allow_merge_commits": true, "default_merge_style": "merge", "topics": [], "licenses": [],
         })

@@ -9,6 +9,7 @@
 mod api;
 mod attachments;
 mod changes;
+mod closing;
 mod faults;
 mod forks;
 mod git;

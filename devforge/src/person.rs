@@ -4,7 +4,7 @@
 use crate::api::{Shared, repos};
 use crate::names::split;
 use crate::reviews::{NewNote, NewReview};
-use crate::world::{Result, ReviewState, World, refuse};
+use crate::world::{Issue, Pull, Result, ReviewState, World, refuse};
 use std::sync::Arc;
 
 /// Acts as one account; errors are those of the API: a [`crate::Refusal`] has its status.
@@ -199,6 +199,31 @@ impl Person {
     }
 }
 
+/// In the order of Gitea's `CheckPullMergeable` and `CheckPullBranchProtections` (`services/pull`).
+fn may_be_merged(world: &World, at: usize, issue: &Issue, pull: &Pull) -> Result<()> {
+    match (pull.merged.is_some(), issue.open) {
+        (true, _) => return refuse(405, "The PR is already merged"),
+        (false, false) => return refuse(404, "The target couldn't be found."),
+        (false, true) => {}
+    }
+    if crate::json::is_draft(&issue.title) {
+        return refuse(405, "Work in progress PRs cannot be merged");
+    }
+    if !repos::required_statuses_pass(world, at, &pull.base, &pull.head_sha) {
+        return refuse(405, "Not all required status checks successful");
+    }
+    let stands = |state: ReviewState| {
+        pull.reviews.iter().filter(|one| one.official && !one.dismissed && one.state == state).count() as u64
+    };
+    if stands(ReviewState::Approved) < repos::required_approvals(world, at, &pull.base) {
+        return refuse(405, "Does not have enough approvals");
+    }
+    if stands(ReviewState::RequestChanges) > 0 && repos::blocks_on_rejection(world, at, &pull.base) {
+        return refuse(405, "There are requested changes");
+    }
+    Ok(())
+}
+
 /// `head` is the commit that the pull request has to end at; nothing or an empty one asks for none.
 pub(crate) async fn merge(
     shared: &Shared,
@@ -215,19 +240,7 @@ pub(crate) async fn merge(
         let login = world.login_of(actor).to_owned();
         let at = world.repo(owner, name, Some(&login), crate::world::Access::Write)?;
         let (issue, pull) = (world.issue(at, number)?, world.pull(at, number)?);
-        if crate::json::is_draft(&issue.title) {
-            return refuse(405, "Work in progress PRs cannot be merged");
-        }
-        if !issue.open {
-            return refuse(405, "the pull request is closed");
-        }
-        let official = pull.reviews.iter().filter(|one| one.official && one.state == ReviewState::Approved).count();
-        if (official as u64) < repos::required_approvals(&world, at, &pull.base) {
-            return refuse(405, "Does not have enough approvals");
-        }
-        if !repos::required_statuses_pass(&world, at, &pull.base, &pull.head_sha) {
-            return refuse(405, "Not all required status checks successful");
-        }
+        may_be_merged(&world, at, issue, pull)?;
         if wanted.is_some_and(|wanted| wanted != pull.head_sha) {
             return refuse(409, "head out of date");
         }

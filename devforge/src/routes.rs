@@ -40,6 +40,7 @@ fn of_accounts() -> Router<Arc<Shared>> {
     Router::new()
         .route("/version", get(accounts::version))
         .route("/user", get(accounts::me))
+        .route("/user/hooks", get(accounts::own_hooks))
         .route("/repositories/{id}", get(faults::by_id))
         .route("/users/{login}", get(accounts::user))
         .route("/users/{login}/tokens", get(accounts::tokens).post(accounts::create_token))

@@ -7,6 +7,7 @@ use axum::body::Bytes;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use std::collections::BTreeMap;
 
 /// The right that each of the two services needs.
 fn needed(service: &str) -> Result<Access> {
@@ -61,7 +62,7 @@ async fn serve(
     body: Bytes,
 ) -> Response {
     let name = repo.strip_suffix(".git").unwrap_or(&repo).to_owned();
-    let (login, denied, forward) = match judge(&app, (&owner, &name), service, &headers, &body) {
+    let Judged { login, denied, forward, kept } = match judge(&app, (&owner, &name), service, &headers, &body) {
         Ok(judged) => judged,
         // git asks for credentials only after a 401 with this header.
         Err(refusal) if refusal.status == 401 => {
@@ -80,6 +81,7 @@ async fn serve(
         user: login.clone(),
         denied,
         forward,
+        kept,
         body,
     };
     let answer = match git::serve(&app.root, request).await {
@@ -98,9 +100,16 @@ async fn serve(
     response
 }
 
-type Judged = (Option<String>, Vec<String>, Vec<String>);
+#[derive(Default)]
+struct Judged {
+    login: Option<String>,
+    /// The pushed references that branch rules forbid, those that they let move forward alone, and those that nobody may delete.
+    denied: Vec<String>,
+    forward: Vec<String>,
+    kept: Vec<String>,
+}
 
-/// The caller's login, the pushed references that branch rules forbid, and those that they let move forward alone.
+/// The caller, and what the branch rules say of the pushed references.
 fn judge(app: &Shared, (owner, name): (&str, &str), service: &str, headers: &HeaderMap, body: &[u8]) -> Result<Judged> {
     let need = needed(service)?;
     let world = app.world();
@@ -114,27 +123,44 @@ fn judge(app: &Shared, (owner, name): (&str, &str), service: &str, headers: &Hea
         return refuse(404, "Repository not found");
     }
     let (true, Some(login)) = (service == "git-receive-pack", who.login.as_deref()) else {
-        return Ok((who.login, vec![], vec![]));
+        return Ok(Judged { login: who.login, ..Judged::default() });
     };
     let pushed = git::pushed_refs(body);
     let of = |forbids: fn(&World, usize, &str, &str) -> bool| -> Vec<String> {
         pushed.iter().filter(|name| forbids(&world, at, login, name)).cloned().collect()
     };
-    let (denied, forward) = (of(repos::is_denied), of(repos::only_forward));
-    Ok((who.login.clone(), denied, forward))
+    let (denied, forward, kept) = (of(repos::is_denied), of(repos::only_forward), of(repos::is_kept));
+    Ok(Judged { login: who.login.clone(), denied, forward, kept })
 }
 
 /// Reads the references again after a push and applies the changes.
 async fn noticed(app: &Shared, owner: &str, name: &str, login: Option<&str>) {
     let Ok(refs) = git::refs(&git::path(&app.root, owner, name)).await else { return };
+    let messages = brought(app, (owner, name), &refs).await;
     let traps = app.switches.traps();
     {
         let mut world = app.world();
         let Some(at) = world.repo_at(owner, name) else { return };
         let actor = login.and_then(|l| world.find_account(l)).map_or(0, |a| a.id);
         world.references_changed(at, actor, refs, traps);
+        world.close_named(at, actor, &messages);
     }
     if let Err(refusal) = crate::forks::keep_heads(app).await {
         tracing::error!("the head of a pull request was not kept: {}", refusal.message);
+    }
+}
+
+/// The messages of the commits that the default branch has got; none of a new branch.
+async fn brought(app: &Shared, (owner, name): (&str, &str), refs: &BTreeMap<String, String>) -> String {
+    let moved = {
+        let world = app.world();
+        world.repo_at(owner, name).and_then(|at| {
+            let branch = format!("refs/heads/{}", world.repos[at].default_branch);
+            Some((world.repos[at].refs.get(&branch)?.clone(), refs.get(&branch)?.clone()))
+        })
+    };
+    match moved.filter(|(old, new)| old != new) {
+        Some((old, new)) => git::messages(&git::path(&app.root, owner, name), &old, &new).await.unwrap_or_default(),
+        None => String::new(),
     }
 }

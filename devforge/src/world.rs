@@ -36,7 +36,7 @@ pub(crate) struct Account {
     pub owners: Option<Vec<String>>,
     pub teams: Vec<Team>,
     pub labels: Vec<Label>,
-    /// Hooks of an organisation, for pushes to all of its repositories.
+    /// Hooks for pushes to all repositories of the account or organisation.
     pub hooks: Vec<Hook>,
 }
 
@@ -66,6 +66,7 @@ pub(crate) struct Repo {
     pub default_branch: String,
     pub has_actions: bool,
     pub has_issues: bool,
+    pub has_pulls: bool,
     /// It takes no changes.
     pub archived: bool,
     pub created: i64,

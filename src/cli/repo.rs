@@ -213,6 +213,20 @@ impl Accounts {
         }
     }
 
+    /// What the bot needs of a repository and the forge does not show: issues, pull requests. They are switched off there, or it is a mirror that
+    /// the forge pulls itself, which takes none.
+    async fn switched_off(&self, repo: &RepoRef) -> Result<Vec<&'static str>> {
+        let mut off = Vec::new();
+        for (pulls, what) in [(false, "issues"), (true, "pull requests")] {
+            match self.forge.lists(repo, pulls).await {
+                Ok(()) => {}
+                Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => off.push(what),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(off)
+    }
+
     /// Where the account that keeps branches in step sees the repository; none where it does not.
     async fn seen_by_sync(&self, entry: &Entry) -> Result<Option<RepoRef>> {
         match self.as_sync()?.locate(entry.id).await {

@@ -3,7 +3,7 @@
 use super::facts::{facts, through, weaker};
 use super::lifecycle::Lifecycle;
 use super::listeners::Listeners;
-use super::repository::{Repositories, branch, request};
+use super::repository::{Repositories, Repository, branch, request};
 use crate::config::Process;
 use crate::forge::{Account, Forge, ForgeError, NewPull, PullEdit, PullRequest};
 use crate::git::{Meaning, PushSpec, Pushed};
@@ -11,6 +11,7 @@ use crate::message;
 use crate::redact::{redacted_diff, without};
 use crate::sandbox::{CaptureSpec, Captured, SandboxError, Sandboxes};
 use crate::store::Store;
+use crate::text::code;
 use crate::thread::{Feed, Threads};
 use crate::trouble::Trouble;
 use domain::{CapturedTree, Commit, Input, Task, Why};
@@ -178,7 +179,29 @@ impl Publisher {
             }
         }
         self.branch_stands(task).await?;
+        self.takes_pulls(&repository, &request.base_branch).await?;
         Err(Trouble::later("the forge does not see the pushed branch yet"))
+    }
+
+    /// An error for a person where something else is missing than the branch, of which the forge says no more: waiting does not bring it.
+    async fn takes_pulls(&self, repository: &Repository, base: &str) -> Result<(), Trouble> {
+        let key = &repository.key;
+        match self.forge.lists(&repository.at, true).await {
+            Ok(()) => {}
+            Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => {
+                return Err(Trouble::blocked(format!(
+                    "no pull request can be opened: those of {key} are switched off, or the bot may not read them. Switch them on in its settings on the forge, and say `/resume`"
+                )));
+            }
+            Err(other) => return Err(other.into()),
+        }
+        if self.forge.branch(&repository.at, base).await?.is_none() {
+            return Err(Trouble::blocked(format!(
+                "no pull request can be opened: {key} has no branch {} any more, to which it would go. Put it back, and say `/resume`",
+                code(base)
+            )));
+        }
+        Ok(())
     }
 
     /// The pull request of our own account from this repository, not one of a fork with the same branch name.

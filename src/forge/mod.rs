@@ -95,6 +95,10 @@ pub trait ForgeReads: Send + Sync {
     /// Assignments and labels of an issue in ascending id, taken back ones too. Changes of a label that the repository deleted are missing.
     async fn changes(&self, repo: &RepoRef, number: u64) -> Result<Vec<Change>>;
 
+    /// Who closed an issue last, as its timeline says; `None` where that says nothing of it. By a commit whose message closes it, that is whoever
+    /// pushed the commit to the default branch.
+    async fn closed_by(&self, repo: &RepoRef, number: u64) -> Result<Option<Account>>;
+
     /// As [`ForgeReads::untouched`], of the time since the timeline's entry `change`. Here the issue's author has to have write access to the
     /// code as well, unless nothing happened since that entry. False if the timeline does not have it.
     async fn untouched_since(&self, repo: &RepoRef, issue: &Issue, change: i64) -> Result<bool>;
@@ -144,7 +148,7 @@ pub trait ForgeReads: Send + Sync {
     async fn guard(&self, repo: &RepoRef, branch: &str) -> Result<Option<BranchGuard>>;
 
     /// What else would run or read a push, by name (`actions`, `hook 3 to ci.example (3fa9c1d2)`, `deploy key 5 "x"`, `push mirror to …`):
-    /// of an address only host and a digest, because the rest may be secret. The repository's own hook with exactly the address `ours` is
+    /// of an address only host and a digest, because the rest may be secret. Hooks of the owner that this account may not see are one name. The repository's own hook with exactly the address `ours` is
     /// left out. Needs admin rights to the repository; without: `Forbidden`.
     async fn foreign(&self, repo: &RepoRef, ours: &str) -> Result<Vec<String>>;
 }

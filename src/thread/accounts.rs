@@ -20,12 +20,19 @@ pub struct Accounts {
     pub(super) me: Account,
     /// Lower-case logins of accounts whose texts never count: the bot's own and the operator's automation accounts.
     pub(super) silent: HashSet<String>,
+    /// Id of the account that keeps default branches in step; none where there is none.
+    pub(super) sync: Option<i64>,
 }
 
 impl Accounts {
     /// Whether texts of this account count at all. Ids below 1 belong to the forge itself.
     pub fn counts(&self, account: &Account) -> bool {
         account.id >= 1 && account.id != self.me.id && !self.silent.contains(&account.login.to_lowercase())
+    }
+
+    /// Whether it is the account that keeps default branches in step, which does nothing of its own accord.
+    pub(super) fn keeps_in_step(&self, account: &Account) -> bool {
+        self.sync == Some(account.id)
     }
 
     /// The account's right to the code, asked now. An error if the forge cannot tell, so that nothing is decided yet.

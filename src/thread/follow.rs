@@ -17,7 +17,7 @@ use crate::command::OwnNames;
 use crate::config::Process;
 use crate::config::process::Repository;
 use crate::config::who::is_of_readers;
-use crate::forge::{RepositoryAddresses, Review, ReviewState};
+use crate::forge::{ForgeError, IssueEdit, RepoRef, RepositoryAddresses, Review, ReviewState};
 use crate::message;
 use crate::store::Store;
 use crate::trouble::Trouble;
@@ -92,8 +92,40 @@ impl Follower {
         if let Some(trouble) = held.take_if(|_| !approved) {
             return Err(trouble);
         }
-        notice_ends(id, &thread, feed).await?;
+        self.notice_ends(&at, id, &thread, feed).await?;
         held.or(failed).map_or(Ok(thread), Err)
+    }
+
+    async fn notice_ends(&self, at: &RepoRef, id: TaskId, thread: &Thread, feed: &dyn Feed) -> Result<(), Trouble> {
+        if let Some(pull) = thread.pull.as_ref().filter(|p| p.merged || !p.open) {
+            let input = Input::PullClosed { merged: pull.merged, how: pull.merge() };
+            feed.feed(id, &format!("pull-closed:{id}"), input).await?;
+        } else if !thread.is_open() && !self.opens_again(at, id, thread, feed).await? {
+            feed.feed(id, &format!("issue-closed:{id}"), Input::IssueClosed).await?;
+        }
+        Ok(())
+    }
+
+    /// Opens the issue of a task again that nobody here closed: what the account that keeps in step pushes are the upstream's commits, and the
+    /// forge closes the issues that their messages name. By these numbers the upstream means its own.
+    async fn opens_again(&self, at: &RepoRef, id: TaskId, thread: &Thread, feed: &dyn Feed) -> Result<bool, Trouble> {
+        let (accounts, forge) = (&self.decisions.accounts, &self.reader.forge);
+        let Some(issue) = thread.issue.as_ref().filter(|_| accounts.sync.is_some()) else { return Ok(false) };
+        if feed.look(id).await?.state.ended() {
+            return Ok(false);
+        }
+        let by = match forge.closed_by(at, issue.number).await {
+            // Whoever closes an issue with so long a thread is to be heard all the same.
+            Err(ForgeError::TooLarge(_)) => None,
+            by => by?,
+        };
+        if !by.is_some_and(|by| accounts.keeps_in_step(&by)) {
+            return Ok(false);
+        }
+        let edit = IssueEdit { open: Some(true), ..IssueEdit::default() };
+        forge.edit_issue(at, issue.number, &edit).await?;
+        tracing::info!(repository = %at, issue = issue.number, "opened again: a commit of the upstream's closed it");
+        Ok(true)
     }
 }
 
@@ -285,16 +317,6 @@ fn approval_left(thread: &Thread, task: &Task, decision: &Decision) -> Option<St
 /// Whether it was not edited, and its author may give it.
 fn may_now(decision: &Decision) -> bool {
     !decision.edited && decision.right >= Access::Write && decision.barred.is_none()
-}
-
-async fn notice_ends(id: TaskId, thread: &Thread, feed: &dyn Feed) -> Result<(), Trouble> {
-    if let Some(pull) = thread.pull.as_ref().filter(|p| p.merged || !p.open) {
-        let input = Input::PullClosed { merged: pull.merged, how: pull.merge() };
-        feed.feed(id, &format!("pull-closed:{id}"), input).await?;
-    } else if !thread.is_open() {
-        feed.feed(id, &format!("issue-closed:{id}"), Input::IssueClosed).await?;
-    }
-    Ok(())
 }
 
 /// Voids a checkpoint whose review was edited or deleted. `before` is the task as it was before the thread was read.

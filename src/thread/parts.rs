@@ -171,7 +171,7 @@ impl Dependencies<'_> {
         silent.insert(self.me.login.to_lowercase());
         silent.extend(self.sync.map(|account| account.login.to_lowercase()));
         let (forge, addresses) = (self.addresses.forge().clone(), self.addresses.clone());
-        Accounts { forge, addresses, me: self.me.clone(), silent }
+        Accounts { forge, addresses, me: self.me.clone(), silent, sync: self.sync.map(|account| account.id) }
     }
 
     fn answers(&self, accounts: &Arc<Accounts>, audit: &Arc<Audit>) -> Answers {

@@ -1,11 +1,11 @@
 //! Assignments and labels of an issue: who did what, in one order with comments.
 
 use crate::support::forges::Lab;
-use caisson::forge::{Changed, ForgeReads, ForgeWrites};
+use caisson::forge::{Changed, ForgeReads, ForgeWrites, IssueEdit};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The fields of a timeline entry in Gitea 1.25.4.
 const FIELDS: [&str; 29] = [
@@ -143,4 +143,26 @@ pub async fn an_edit_after_an_assignment_is_told_apart_from_one_before(lab: Arc<
     }
     let issue = lab.bot.issue(repo, numbers[0]).await.unwrap();
     assert!(!lab.bot.untouched_since(repo, &issue, 999_999).await.unwrap(), "an entry that is not there");
+}
+
+/// A commit's message closes in the name of whoever pushes it, whoever wrote it.
+pub async fn an_issue_that_a_commit_closes_is_closed_by_whoever_pushed_it(lab: Arc<Lab>) {
+    let place = lab.place("closing").await;
+    let (repo, alice) = (&place.repo, lab.hand("alice"));
+    let number = alice.open_issue(repo, "one", "text").await;
+    assert_eq!(lab.bot.closed_by(repo, number).await.unwrap(), None);
+    lab.commit_on_main(&place, &format!("Mend it\n\nFixes #{number}"));
+    lab.push(&place, "caisson-sync", "main").unwrap();
+    let end = Instant::now() + Duration::from_secs(300);
+    while lab.bot.issue(repo, number).await.unwrap().open {
+        assert!(Instant::now() < end, "it stays open");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let by = async || lab.bot.closed_by(repo, number).await.unwrap().map(|account| account.login);
+    assert_eq!(by().await.as_deref(), Some("caisson-sync"));
+    let open = IssueEdit { open: Some(true), ..IssueEdit::default() };
+    lab.bot.edit_issue(repo, number, &open).await.unwrap();
+    assert!(lab.bot.issue(repo, number).await.unwrap().open);
+    alice.set_open(repo, number, false).await;
+    assert_eq!(by().await.as_deref(), Some("alice"));
 }

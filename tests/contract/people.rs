@@ -1,7 +1,7 @@
 //! Accounts and their rights.
 
 use crate::support::forges::Lab;
-use caisson::forge::{Access, Account, ForgeError, ForgeReads, ForgeWrites, Gitea, RepoRef};
+use caisson::forge::{Access, Account, ForgeError, ForgeReads, ForgeWrites, Gitea, NewPull, RepoRef};
 use caisson::secret::Secret;
 use serde_json::json;
 use std::sync::Arc;
@@ -51,6 +51,14 @@ pub async fn issues_that_are_switched_off_are_not_taken_for_gone(lab: Arc<Lab>) 
         assert!(matches!(refused, Err(ForgeError::NotFound(_))), "{refused:?}");
     }
     assert_eq!(lab.bot.lists(&place.repo, true).await, Ok(()));
+    // A pull request that cannot be opened for that reason is refused like one of a missing branch.
+    let off = json!({ "has_pull_requests": false });
+    assert_eq!(lab.hand("root").call("PATCH", &format!("/repos/{}", place.repo), off).await.0, 200);
+    lab.branch(&place, "agent/1-x", &[("a.txt", "a\n")]);
+    let new = NewPull { title: "t".into(), body: String::new(), head: "agent/1-x".into(), base: "main".into() };
+    for refused in [lab.bot.lists(&place.repo, true).await, lab.bot.open_pull(&place.repo, &new).await.map(drop)] {
+        assert!(matches!(refused, Err(ForgeError::NotFound(_))), "{refused:?}");
+    }
 }
 
 pub async fn rights_are_those_of_the_moment(lab: Arc<Lab>) {
@@ -156,6 +164,12 @@ pub async fn protection_holds(lab: Arc<Lab>) {
         let pushed = lab.push(&place, login, branch);
         assert_eq!(pushed.is_ok(), may, "{login} pushes {branch}: {pushed:?}");
     }
+    for branch in ["agent/1-x", "main"] {
+        for login in ["caisson", "caisson-sync"] {
+            assert!(lab.push_deletion(&place, login, branch).is_err(), "{login} deletes {branch}");
+        }
+    }
+    lab.push_deletion(&place, "alice", "free").expect("no rule is about it");
     // Work on a newer base takes the place of what the agent's branch had, where the forge lets anybody do that.
     let path = format!("/repos/{}/branch_protections", place.repo);
     let (_, rules) = lab.hand("root").call("GET", &path, json!({})).await;

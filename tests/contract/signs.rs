@@ -122,3 +122,17 @@ pub async fn whatever_else_reads_a_push_is_named(lab: Arc<Lab>) {
     let refused = lab.as_account("alice").foreign(repo, OURS).await.unwrap_err();
     assert!(matches!(refused, ForgeError::Forbidden(_)), "{refused:?}");
 }
+
+/// Hooks of a person's account get the pushes of all of that person's repositories, and nobody else is shown them.
+pub async fn the_hooks_of_a_persons_account_are_named_where_they_are_not_shown(lab: Arc<Lab>) {
+    let place = lab.place("persons").await;
+    let theirs = lab.fork(&place, "alice").await.repo;
+    let path = format!("/repos/{theirs}/collaborators/caisson");
+    let (status, said) = lab.hand("alice").call("PUT", &path, json!({ "permission": "admin" })).await;
+    assert_eq!(status, 204, "{said}");
+    let found = lab.bot.foreign(&theirs, OURS).await.unwrap();
+    assert!(found.iter().any(|name| name == "account hooks of alice: not shown to the bot"), "{found:?}");
+    let own = lab.fork(&place, "caisson").await.repo;
+    let found = lab.bot.foreign(&own, OURS).await.unwrap();
+    assert!(!found.iter().any(|name| name.contains("hooks of")), "{found:?}");
+}

@@ -40,6 +40,16 @@ impl Owner {
     }
 }
 
+/// What is not there is said before the first task meets it.
+async fn is_refused_without_issues_or_pulls(home: &Home, owner: &Owner, add: &[&str]) {
+    for (unit, what) in [("has_issues", "issues"), ("has_pull_requests", "pull requests")] {
+        owner.call("PATCH", REPO, json!({ unit: false })).await;
+        let text = home.bad(add);
+        assert!(text.contains(&format!("team/alone has no {what}")), "{text}");
+        owner.call("PATCH", REPO, json!({ unit: true })).await;
+    }
+}
+
 async fn trip(url: &str, admin_token: &str) {
     let home = Home::set_up(url, admin_token).await;
     let owner = Owner { url: url.to_owned(), token: admin_token.to_owned(), http: reqwest::Client::new() };
@@ -64,6 +74,7 @@ async fn trip(url: &str, admin_token: &str) {
     while owner.call("GET", REPO, Value::Null).await["empty"] == true {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
+    is_refused_without_issues_or_pulls(&home, &owner, &add).await;
     assert!(home.bad(&plain).contains(unseen));
     let hook = json!({ "type": "gitea", "active": true, "events": ["push"],
         "config": { "url": "http://127.0.0.1:9/else", "content_type": "json" } });

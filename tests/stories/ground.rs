@@ -2,8 +2,8 @@
 
 use crate::server;
 use caisson::config::{Process, Secret};
-use caisson::forge::ForgeReads;
-use caisson::forge::Gitea;
+use caisson::forge::{Account, ForgeReads, Gitea};
+use caisson::git::Auth;
 use devforge::Devforge;
 use std::path::Path;
 use std::process::Command;
@@ -84,6 +84,15 @@ pub async fn add_labels(forge: &Devforge) {
         let answer = post.send().await.expect("answered");
         assert!(answer.status().is_success(), "{}", answer.text().await.unwrap_or_default());
     }
+}
+
+/// The account that keeps default branches in step and its credential, where the configuration names a token.
+pub async fn keeps_in_step(config: &Process) -> Option<(Account, Auth)> {
+    let token = Secret::read(config.forge.sync_token_file.as_deref()?).expect("a token");
+    let client = Gitea::new(config.forge.url.as_ref()?, token.clone(), "test").expect("a client");
+    let account = client.whoami().await.expect("an account");
+    let auth = Auth::basic(&account.login, token.expose());
+    Some((account, auth))
 }
 
 /// Leaves no other reader of a push.

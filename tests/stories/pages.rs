@@ -303,6 +303,20 @@ async fn an_archived_repository_takes_no_push_and_the_task_waits_for_a_person() 
     world.until_state("final-review").await;
 }
 
+/// The forge answers as if the branch were not there, whatever is missing for a pull request.
+#[tokio::test(flavor = "multi_thread")]
+async fn where_pull_requests_are_switched_off_the_task_waits_for_a_person_who_is_told_so() {
+    let world = World::new(FIX).await;
+    world.forge.switch_pulls(REPO, false).expect("switched");
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let sentence = blocked(&world).await;
+    assert!(sentence.contains("those of shop are switched off"), "{sentence}");
+    world.until_said(issue, "Switch them on in its settings").await;
+    world.forge.switch_pulls(REPO, true).expect("switched");
+    world.alice().comment(REPO, issue, "/resume").expect("said");
+    world.until_state("awaiting-review").await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deleted_repository_pauses_its_task() {
     let world = World::new(FIX).await;

@@ -3,6 +3,7 @@
 use crate::world::{FIX, PATIENCE, REPO, World, git};
 use caisson::config::Secret;
 use caisson::forge::{ForgeReads as _, Issue, RepoRef};
+use domain::End;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -241,4 +242,32 @@ async fn what_was_merged_here_is_not_called_a_rewritten_upstream() {
     assert_eq!(all[0].title, "main has diverged from the upstream's");
     assert!(all[0].body.contains("**Somebody merged or pushed something here**"), "{}", all[0].body);
     assert_eq!(main_of(&world).await, merged);
+}
+
+/// The forge closes what a commit's message names once it stands on the default branch, and by its numbers the upstream means its own issues.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_of_the_upstreams_that_closes_an_issue_of_its_own_ends_no_task_here() {
+    let world = copied(1).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("awaiting-review").await;
+    let (at, first) = (upstream(&world), main_of(&world).await);
+    let tree = git(&at, &["rev-parse", "main^{tree}"]);
+    let new = git(&at, &["commit-tree", &tree, "-p", &first, "-m", &format!("Mend it\n\nFixes #{issue}")]);
+    git(&at, &["update-ref", "refs/heads/main", &new]);
+    until_main(&world, &new).await;
+    let (repo, end) = (RepoRef::new("lab", "shop"), Instant::now() + PATIENCE);
+    loop {
+        let by = world.look().closed_by(&repo, issue).await.expect("answered");
+        if by.is_some() && world.look().issue(&repo, issue).await.expect("answered").open {
+            break;
+        }
+        assert!(world.task().await.end().is_none(), "nobody here closed it");
+        assert!(Instant::now() < end, "it stays closed, by {by:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    world.heard(issue).await;
+    assert_eq!(world.task().await.state.name(), "awaiting-review");
+    world.alice().close(REPO, issue).expect("closed");
+    let task = world.until("an end", |task| task.end().is_some()).await;
+    assert_eq!(task.end(), Some(&End::Declined));
 }

@@ -4,7 +4,7 @@
 use crate::cuts::Cuts;
 use crate::doors::Doors;
 pub use crate::ground::{REPO, TEST, git, postgres};
-use crate::ground::{add_labels, configure, push_project};
+use crate::ground::{add_labels, configure, keeps_in_step, push_project};
 use crate::local_broker::LocalBroker;
 pub use crate::scripts::FIX;
 use crate::switch::Switch;
@@ -463,8 +463,7 @@ async fn parts(
     let token = Secret::read(config.forge.token_file.as_deref().expect("named")).expect("a token");
     let forge = Gitea::new(config.forge.url.as_ref().expect("named"), token.clone(), "caisson-test").expect("a client");
     let me = forge.whoami().await.expect("an account");
-    let may_sync = config.forge.sync_token_file.as_deref().map(|file| Secret::read(file).expect("a token"));
-    let sync_auth = may_sync.map(|token| Auth::basic("root", token.expose()));
+    let (sync, sync_auth) = keeps_in_step(&config).await.unzip();
     let repos = Repos::new(config.state_dir.join("repos"));
     let settings = Settings { subnets: config.router.subnets, ..Settings::new(&config.state_dir, "local") };
     let control = doors.map(|doors| doors as Arc<dyn caisson::sandbox::EgressControl>);
@@ -483,7 +482,7 @@ async fn parts(
         forge: Arc::new(forge),
         sandboxes: Arc::new(sandboxes),
         inspector,
-        sync: None,
+        sync,
         sync_auth,
         config,
         store,

@@ -156,8 +156,13 @@ impl Lab {
 
     /// One more commit on the local `main`, not pushed.
     pub fn next_on_main(&self, place: &LabRepository) {
+        self.commit_on_main(place, "next");
+    }
+
+    /// The same with this message.
+    pub fn commit_on_main(&self, place: &LabRepository, message: &str) {
         git(&place.clone, &["checkout", "-q", "main"]);
-        place.commit(&[("next.txt", "next\n")], "next");
+        place.commit(&[("next.txt", message)], message);
     }
 
     /// A local branch, made from `main` if it isn't there, with one more commit.

@@ -176,6 +176,17 @@ pub(crate) async fn org_hooks(
     Ok(query.page(world.account(&org)?.hooks.iter().map(hook_json).collect()))
 }
 
+/// Hooks of the caller's account; those of others are shown to nobody.
+pub(crate) async fn own_hooks(
+    State(app): App,
+    caller: Caller,
+    Query(query): Query<super::ListQuery>,
+) -> Result<Response> {
+    let world = app.world();
+    let (_, login) = caller.signed_in(&world)?;
+    Ok(query.page(world.account(&login)?.hooks.iter().map(hook_json).collect()))
+}
+
 pub(crate) async fn create_org_hook(
     State(app): App,
     caller: Caller,

@@ -23,16 +23,18 @@ pub(crate) async fn list(
     let since = query.since_seconds()?;
     let state = query.state.as_deref().unwrap_or("open");
     let repo = &world.repos[at];
-    if !repo.has_issues && query.kind.as_deref() == Some("issues") {
+    let off = |kind: &str, has: bool| !has && query.kind.as_deref() == Some(kind);
+    if off("issues", repo.has_issues) || off("pulls", repo.has_pulls) {
         return refuse(404, "The target couldn't be found.");
     }
     let by = query.created_by.as_deref().map(|login| world.find_account(login).map_or(0, |account| account.id));
     let wanted = repo.issues.values().rev().filter(|i| {
         let kind = query.kind.as_deref().is_none_or(|k| (k == "pulls") == i.pull.is_some());
+        let on = if i.pull.is_some() { repo.has_pulls } else { repo.has_issues };
         i.updated >= since
             && by.is_none_or(|by| i.author == by)
             && kind
-            && (repo.has_issues || i.pull.is_some())
+            && on
             && (state == "all" || (state == "open") == i.open)
     });
     Ok(query.page(wanted.map(|i| world.issue_json(repo, i)).collect()))

@@ -32,6 +32,7 @@ pub(crate) async fn edit(
     let flag = |name: &str| body.get(name).and_then(Value::as_bool);
     repo.has_actions = flag("has_actions").unwrap_or(repo.has_actions);
     repo.has_issues = flag("has_issues").unwrap_or(repo.has_issues);
+    repo.has_pulls = flag("has_pull_requests").unwrap_or(repo.has_pulls);
     repo.private = flag("private").unwrap_or(repo.private);
     if !text(&body, "default_branch").is_empty() {
         text(&body, "default_branch").clone_into(&mut repo.default_branch);
@@ -254,7 +255,10 @@ pub(crate) async fn create_protection(
     if world.repos[at].protections.iter().any(|p| rule_name(p) == name) {
         return refuse(403, "Branch protection already exist");
     }
-    drop_powerless(&world, at, &mut body);
+    drop_powerless(&world, at, &mut body)?;
+    for switch in ["enable_push", "enable_push_whitelist", "enable_force_push", "enable_force_push_allowlist"] {
+        body.entry(switch).or_insert(Value::Bool(false));
+    }
     // As Gitea does since 1.23 (`models/git/protected_branch.go`): behind all others, unless it says where.
     if body.get("priority").and_then(Value::as_i64).unwrap_or_default() == 0 {
         let last = world.repos[at].protections.iter().map(priority).max().unwrap_or_default();
@@ -264,10 +268,17 @@ pub(crate) async fn create_protection(
     Ok(created(Value::Object(body)))
 }
 
-/// Silently drops whitelisted users without write access, as Gitea does.
-fn drop_powerless(world: &World, at: usize, body: &mut Map<String, Value>) {
-    let Some(Value::Array(names)) = body.get_mut("push_whitelist_usernames") else { return };
-    names.retain(|n| n.as_str().is_some_and(|login| world.access(&world.repos[at], Some(login)) >= Access::Write));
+/// Silently drops listed users without write access, as Gitea does; one that does not exist is refused.
+fn drop_powerless(world: &World, at: usize, body: &mut Map<String, Value>) -> Result<()> {
+    for list in ["push_whitelist_usernames", "force_push_allowlist_usernames"] {
+        let Some(Value::Array(names)) = body.get_mut(list) else { continue };
+        let mut logins = names.iter().filter_map(Value::as_str);
+        if let Some(unknown) = logins.find(|login| world.find_account(login).is_none()) {
+            return refuse(422, format!("user does not exist [uid: 0, name: {unknown}]"));
+        }
+        names.retain(|n| n.as_str().is_some_and(|login| world.access(&world.repos[at], Some(login)) >= Access::Write));
+    }
+    Ok(())
 }
 
 /// Of several rules that match a branch the one with the lowest number holds.
@@ -300,7 +311,7 @@ pub(crate) async fn edit_protection(
 ) -> Result<Json<Value>> {
     let mut world = app.world();
     let (at, _) = caller.at(&world, &o, &r, Access::Admin)?;
-    drop_powerless(&world, at, &mut body);
+    drop_powerless(&world, at, &mut body)?;
     let Some(rule) = world.repos[at].protections.iter_mut().find(|p| rule_name(p) == name) else {
         return refuse(404, "The target couldn't be found.");
     };
@@ -342,6 +353,13 @@ pub(crate) fn only_forward(world: &World, at: usize, login: &str, reference: &st
     !flag(rule, "enable_force_push") || flag(rule, "enable_force_push_allowlist") && !listed
 }
 
+/// Whether nobody may delete `reference`: the default branch, or one that a rule is about, whoever may push to it.
+pub(crate) fn is_kept(world: &World, at: usize, _: &str, reference: &str) -> bool {
+    let Some(branch) = reference.strip_prefix("refs/heads/") else { return false };
+    let repo = &world.repos[at];
+    branch == repo.default_branch || rule_of(&repo.protections, branch).is_some()
+}
+
 fn flag(rule: &Map<String, Value>, name: &str) -> bool {
     rule.get(name).and_then(Value::as_bool).unwrap_or(false)
 }
@@ -362,6 +380,11 @@ fn rule_of<'a>(rules: &'a [Map<String, Value>], branch: &str) -> Option<&'a Map<
 pub(crate) fn required_approvals(world: &World, at: usize, branch: &str) -> u64 {
     let rule = rule_of(&world.repos[at].protections, branch);
     rule.and_then(|rule| rule.get("required_approvals")?.as_u64()).unwrap_or(0)
+}
+
+/// Whether an official rejection holds a merge into the branch back.
+pub(crate) fn blocks_on_rejection(world: &World, at: usize, branch: &str) -> bool {
+    rule_of(&world.repos[at].protections, branch).is_some_and(|rule| flag(rule, "block_on_rejected_reviews"))
 }
 
 /// Whether each context that the branch's rule requires has `success` as its newest status at the commit.

@@ -134,6 +134,7 @@ pub(in crate::cli) async fn compare(config: &Process, accounts: &Accounts, entry
         wrong.push(own_fault(accounts, &repo, own));
         return Ok(wrong.into());
     }
+    wrong.extend(accounts.switched_off(&repo).await?.iter().map(|what| format!("its {what} are switched off")));
     if found.default_branch != entry.default_branch {
         wrong.push(format!("its default branch is {} instead of {}", found.default_branch, entry.default_branch));
     }

@@ -33,6 +33,12 @@ pub(super) async fn found(accounts: &Accounts, text: &str) -> Result<Repository>
     if found.empty {
         return Err(Complaint::new(format!("{repo} is empty")).hint("push a first commit to it").into());
     }
+    let off = accounts.switched_off(&repo).await?.join(" and ");
+    if !off.is_empty() {
+        let complaint = Complaint::new(format!("{repo} has no {off}, by which people and the bot work there"));
+        let hint = "switch them on in its settings on the forge; one that the forge mirrors takes no push either: add its source without --here";
+        return Err(complaint.hint(hint).into());
+    }
     Ok(found)
 }
 

@@ -177,6 +177,11 @@ impl ForgeReads for Gitea {
         Ok(changes)
     }
 
+    async fn closed_by(&self, repo: &RepoRef, number: u64) -> Result<Option<Account>> {
+        let entries = self.timeline(repo, number).await?.into_iter();
+        Ok(entries.filter(|e| e.kind == "close").max_by_key(|e| e.id).map(|e| convert::account(e.user)))
+    }
+
     async fn untouched_since(&self, repo: &RepoRef, issue: &Issue, change: i64) -> Result<bool> {
         let (entries, teams, author) =
             tokio::try_join!(self.timeline(repo, issue.number), self.teams(repo), self.right(repo, &issue.author))?;
@@ -250,7 +255,7 @@ impl ForgeReads for Gitea {
         let (found, hooks, organisation, keys, mirrors) = tokio::try_join!(
             self.raw.get::<wire::Repo>(&base),
             self.raw.pages::<wire::Hook>(&hooks),
-            self.organisation_hooks(&repo.owner),
+            self.owners_hooks(&repo.owner),
             self.raw.pages::<wire::DeployKey>(&keys),
             async {
                 match self.raw.pages::<wire::PushMirror>(&mirrors).await {
@@ -296,12 +301,25 @@ impl Gitea {
         Ok(found.unwrap_or_default().into_iter().flatten().collect())
     }
 
-    /// Hooks of the organisation, which get the pushes of all its repositories; only its owners see them, and an account has none.
-    async fn organisation_hooks(&self, owner: &str) -> Result<Vec<String>> {
+    /// Hooks of the owner, which get the pushes of all its repositories. Only an organisation's owners see its hooks.
+    async fn owners_hooks(&self, owner: &str) -> Result<Vec<String>> {
         match self.raw.pages(&format!("/orgs/{}/hooks", seg(owner))).await {
             Ok(hooks) => Ok(hook_names("organisation hook", hooks)),
-            Err(ForgeError::NotFound(_)) => Ok(Vec::new()),
             Err(ForgeError::Forbidden(_)) => Ok(vec![format!("organisation hooks of {owner}: not shown to the bot")]),
+            // It is no organisation.
+            Err(ForgeError::NotFound(_)) => self.accounts_hooks(owner).await,
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Hooks of an account (Gitea since 1.19), which nobody else is shown.
+    async fn accounts_hooks(&self, owner: &str) -> Result<Vec<String>> {
+        if !self.whoami().await?.login.eq_ignore_ascii_case(owner) {
+            return Ok(vec![format!("account hooks of {owner}: not shown to the bot")]);
+        }
+        match self.raw.pages("/user/hooks").await {
+            Ok(hooks) => Ok(hook_names("account hook", hooks)),
+            Err(ForgeError::NotFound(_)) => Ok(Vec::new()),
             Err(e) => Err(e),
         }
     }
