@@ -110,6 +110,7 @@ const CASES: &[(&str, Case)] = cases![
     hooks::an_old_hook_is_replaced,
     hooks::an_edit_within_a_second_shows_in_the_deliveries,
     hooks::an_edit_of_a_review_names_its_number,
+    hooks::a_file_is_delivered_as_an_edit_that_changes_nothing,
 ];
 
 async fn run(lab: Lab, name: &str) {
