@@ -92,6 +92,7 @@ const CASES: &[(&str, Case)] = cases![
     reviews::requested_changes_come_with_their_lines,
     reviews::a_request_for_review_is_a_row,
     reviews::reviews_can_be_deleted_twice,
+    reviews::a_note_beside_a_line_that_is_too_long_fails_and_leaves_a_pending_review,
     reviews::an_edit_on_the_page_shows,
     reviews::a_review_begun_earlier_is_no_edit,
     remarks::a_resolved_conversation_and_a_deleted_comment_show,
@@ -111,6 +112,7 @@ const CASES: &[(&str, Case)] = cases![
     hooks::an_old_hook_is_replaced,
     hooks::an_edit_within_a_second_shows_in_the_deliveries,
     hooks::an_edit_of_a_review_names_its_number,
+    hooks::a_file_is_delivered_as_an_edit_that_changes_nothing,
 ];
 
 async fn run(lab: Lab, name: &str) {

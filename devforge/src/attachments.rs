@@ -3,6 +3,7 @@
 
 use crate::Person;
 use crate::api::{App, Caller};
+use crate::hooks::{ISSUES, PULL};
 use crate::names::split;
 use crate::world::{Access, Attachment, Issue, Result, World, refuse};
 use axum::Json;
@@ -50,10 +51,14 @@ impl World {
         if issue.author != actor && !self.may_edit(at, actor, issue.pull.is_some()) {
             return refuse(403, "user should have permission to write issue");
         }
-        let uuid = file.uuid.clone();
-        if let Some(issue) = self.repos[at].issues.get_mut(&number) {
-            issue.attachments.push(file);
-        }
+        let kind = if issue.pull.is_some() { PULL } else { ISSUES };
+        let (uuid, time) = (file.uuid.clone(), self.now());
+        let issue = self.issue_mut(at, number)?;
+        issue.attachments.push(file);
+        // To Gitea it is an edit of the text, which stays.
+        issue.updated = time;
+        let changes = json!({ "body": { "from": issue.body } });
+        self.emit_issue(at, number, kind, "edited", actor, Some(changes));
         Ok(uuid)
     }
 
@@ -127,7 +132,7 @@ pub(crate) async fn list_of_comment(
     }
 }
 
-/// With the right of the comment's author or a writer (`issue_comment_attachment.go`).
+/// With the right of a writer who wrote the comment, or of an administrator (`issue_comment_attachment.go`).
 pub(crate) async fn upload_to_comment(
     State(app): App,
     caller: Caller,
@@ -138,15 +143,20 @@ pub(crate) async fn upload_to_comment(
     let file = sent(&headers, &body)?;
     let mut world = app.world();
     let (at, actor) = caller.at(&world, &o, &r, Access::Read)?;
-    let writer = world.may_edit(at, actor, false);
-    let mut all = world.repos[at].issues.values_mut().flat_map(|issue| &mut issue.comments);
-    let Some(comment) = all.find(|comment| comment.id == id) else { return refuse(404, "comment does not exist") };
-    if comment.author != actor && !writer {
+    let Some((number, place)) = world.comment_at(at, id) else { return refuse(404, "comment does not exist") };
+    let issue = world.issue(at, number)?;
+    let own = issue.comments[place].author == actor;
+    let admin = world.access(&world.repos[at], caller.login.as_deref()) >= Access::Admin;
+    if !(own || admin) || !world.may_edit(at, actor, issue.pull.is_some()) {
         return refuse(403, "user should have permission to edit comment");
     }
+    let time = world.now();
+    let comment = &mut world.issue_mut(at, number)?.comments[place];
     comment.attachments.push(file);
-    let (files, updated) = (comment.attachments.clone(), comment.updated);
-    let all = world.files_json(&files, updated);
+    comment.updated = time;
+    let (files, changes) = (comment.attachments.clone(), json!({ "body": { "from": comment.body } }));
+    world.emit_comment(at, number, world.comment_value(at, number, id), "edited", actor, Some(changes));
+    let all = world.files_json(&files, time);
     let last = all.as_array().and_then(|all| all.last()).cloned().unwrap_or_default();
     Ok((StatusCode::CREATED, Json(last)).into_response())
 }

@@ -141,6 +141,13 @@ pub(crate) async fn diff(dir: &Path, base: &str, head: &str) -> anyhow::Result<S
     run(git(dir).args(["diff", "--text", "--no-ext-diff", "--no-color", "--end-of-options", &range])).await
 }
 
+/// Whether the difference of one file of a pull request has a line of 64 KiB or more.
+pub(crate) async fn has_long_line(dir: &Path, (base, head): (&str, &str), file: &str) -> bool {
+    let range = format!("refs/heads/{base}...{head}");
+    let diff = run(git(dir).args(["diff", "--no-ext-diff", "--no-color", &range, "--", file])).await;
+    diff.is_ok_and(|diff| diff.lines().any(|line| line.len() >= 64 << 10))
+}
+
 /// Merges `head` into the branch `base` by a merge commit; returns it. A conflict is an error.
 pub(crate) async fn merge(dir: &Path, base: &str, head: &str, who: &str, message: &str) -> anyhow::Result<String> {
     let base_ref = format!("refs/heads/{base}");

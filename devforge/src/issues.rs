@@ -167,7 +167,7 @@ impl World {
         Ok(id)
     }
 
-    fn comment_value(&self, at: usize, number: u64, id: i64) -> Value {
+    pub(crate) fn comment_value(&self, at: usize, number: u64, id: i64) -> Value {
         let repo = &self.repos[at];
         let found = repo.issues.get(&number).and_then(|i| Some((i, i.comments.iter().find(|c| c.id == id)?)));
         found.map_or(Value::Null, |(issue, comment)| self.comment_json(repo, issue, comment))

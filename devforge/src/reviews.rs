@@ -153,11 +153,8 @@ impl World {
         if notes.is_empty() {
             return Ok(());
         }
+        self.begin_review(at, number, author)?;
         let pending = |r: &Review| r.author == author && r.state == ReviewState::Pending;
-        if !self.pull(at, number)?.reviews.iter().any(pending) {
-            let review = self.blank_review(author, ReviewState::Pending);
-            self.pull_mut(at, number)?.reviews.push(review);
-        }
         for note in notes {
             let time = self.now();
             let inline = Inline {
@@ -174,6 +171,16 @@ impl World {
             if let Some(review) = self.pull_mut(at, number)?.reviews.iter_mut().find(|r| pending(r)) {
                 review.notes.push(inline);
             }
+        }
+        Ok(())
+    }
+
+    /// Gives the author a pending review to put notes into, if there is none.
+    pub fn begin_review(&mut self, at: usize, number: u64, author: i64) -> Result<()> {
+        let pending = |r: &Review| r.author == author && r.state == ReviewState::Pending;
+        if !self.pull(at, number)?.reviews.iter().any(pending) {
+            let review = self.blank_review(author, ReviewState::Pending);
+            self.pull_mut(at, number)?.reviews.push(review);
         }
         Ok(())
     }

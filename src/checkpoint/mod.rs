@@ -50,6 +50,7 @@ pub mod view;
 
 pub use dependency_scan::render_dependency_scan;
 pub use finding::{Finding, Findings, Severity, findings};
+pub use notes::render_notes_in_text;
 pub use places::{Cited, places};
 pub use pull_review::{Elsewhere, PullReview, render_finding, render_pull_review};
 pub use render::{render_checkpoint, render_final, render_notes};

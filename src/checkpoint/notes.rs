@@ -5,6 +5,7 @@ use super::hunks::{Hunk, added_lines, shows_line};
 use super::view::{ActionLine, ActionResult, CheckpointView};
 use crate::text::{code, columns, cut, is_hidden, one_line};
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 /// The most notes of one review, because an interrupted request may leave notes behind.
 const MAX_NOTES: usize = 4;
@@ -57,6 +58,15 @@ pub fn render_notes(view: &CheckpointView) -> Vec<InlineNote> {
     out
 }
 
+/// Notes for the end of a review's text, of a forge that fails at them where they belong. Their texts are as on their lines.
+pub fn render_notes_in_text<'a>(notes: impl Iterator<Item = (&'a str, u64, &'a str)>) -> String {
+    let mut out = "**Notes on lines** — the forge failed at them there:".to_owned();
+    for (path, line, text) in notes {
+        let _ = write!(out, "\n\n{} — {}", code(&format!("{path}:{line}")), text.trim_end());
+    }
+    out
+}
+
 struct Notes<'a> {
     out: Vec<InlineNote>,
     seen: BTreeSet<(&'a str, &'static str)>,
@@ -100,5 +110,20 @@ fn origin(view: &CheckpointView, path: &str) -> Option<String> {
         [] => None,
         [one] => Some(format!("Written by action {one}.")),
         many => Some(format!("Written by actions {}.", many.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::render_notes_in_text;
+
+    #[test]
+    fn a_note_in_the_text_names_its_line() {
+        let notes = [("a.js", 1, "A very long line."), ("b`.rs", 20, "**blocker** — it says:\n\n> It raises.\n")];
+        let text = render_notes_in_text(notes.into_iter());
+        let (head, rest) = text.split_once("\n\n").expect("notes");
+        assert_eq!(head, "**Notes on lines** — the forge failed at them there:");
+        let shown = "`a.js:1` — A very long line.\n\n``b`.rs:20`` — **blocker** — it says:\n\n> It raises.";
+        assert_eq!(rest, shown);
     }
 }

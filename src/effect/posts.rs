@@ -3,18 +3,22 @@
 //! Comments: if an earlier try may have posted, the list is searched first. Reviews, in each try: list; a review of ours with this key and
 //! all its inline notes is the result; a PENDING one of ours is left over from an interrupted request and deleted; then post; then list
 //! again, and delete the younger of two. One post at a time on each issue or pull request, because the forge mixes up concurrent ones of
-//! one account. A first try after a review that was seen complete in this process posts at once, because nothing can be left over. Tests:
-//! `tests/stories/kills.rs`.
+//! one account. A first try after a review that was seen complete in this process posts at once, because nothing can be left over. Where the
+//! forge fails in the middle of a review again and again, its notes are put into its text. Tests: `tests/stories/kills.rs`,
+//! `tests/stories/interruptions.rs`.
 
-use crate::checkpoint::mark;
+use crate::checkpoint::{mark, render_notes_in_text};
 use crate::config::Secret;
-use crate::forge::{Comment, Forge, ForgeError, IssueLocks, NewReview, RepoRef, Review, ReviewState};
+use crate::forge::{Comment, Forge, ForgeError, IssueLocks, NewReview, Note, RepoRef, Review, ReviewState};
 use crate::redact::in_words;
 use crate::store::{EffectRow, Store};
 use crate::trouble::Trouble;
 use domain::{Again, TaskId};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Tries of a review with its notes on their lines, before they are put into its text.
+const MOST_ON_LINES: i64 = 3;
 
 /// Posts with the bot's own account.
 pub struct Posts {
@@ -41,6 +45,8 @@ pub(super) struct Post<'a> {
     pub effect: &'a str,
     /// Whether an earlier try may have posted it unnoticed.
     pub ambiguous: bool,
+    /// How often it was tried before.
+    pub tries: i64,
     /// The repository's key in the configuration, and its place on the forge now.
     pub repository: (&'a str, &'a RepoRef),
     /// Number of the issue or pull request.
@@ -129,14 +135,12 @@ impl Posts {
     }
 
     /// Posts a review so that exactly one exists, with all its notes. `new.body` comes without its mark.
-    pub(super) async fn review(&self, post: &Post<'_>, mut new: NewReview) -> Result<Review, Trouble> {
-        let (repository, at) = post.repository;
-        let key = post.key();
-        new.body = self.marked(&new.body, &key);
+    pub(super) async fn review(&self, post: &Post<'_>, new: &NewReview) -> Result<Review, Trouble> {
+        let (repository, _) = post.repository;
         let _turn = self.locks.enter(repository, post.number).await;
         let place = (repository.to_owned(), post.number);
         let tidy = self.tidy().remove(&place) && !post.ambiguous;
-        let review = self.converge(at, post.number, &key, &new, tidy).await?;
+        let review = self.converge(post, new, tidy).await?;
         self.tidy().insert(place);
         self.store.remember_post(post.task, post.effect, review.id).await?;
         Ok(review)
@@ -159,62 +163,83 @@ impl Posts {
         mark::is_of(self.key.bytes(), key, text)
     }
 
-    async fn converge(
-        &self,
-        at: &RepoRef,
-        pull: u64,
-        key: &str,
-        new: &NewReview,
-        tidy: bool,
-    ) -> Result<Review, Trouble> {
-        if !tidy && let Some(found) = self.whole(at, pull, key, new, true).await? {
-            return Ok(found);
+    async fn converge(&self, post: &Post<'_>, new: &NewReview, tidy: bool) -> Result<Review, Trouble> {
+        let (at, key) = (post.repository.1, post.key());
+        let mut interrupted = false;
+        if !tidy {
+            let ours = self.own_reviews(at, post.number, &key, &new.notes, true).await?;
+            if let Some(found) = ours.whole {
+                return Ok(found);
+            }
+            interrupted = ours.interrupted;
         }
-        match self.forge.post_review(at, pull, new).await {
+        // Gitea answers 500 to a note on a file whose difference has a line of 64 KiB, and each time leaves a pending review.
+        let in_text = interrupted && post.tries >= MOST_ON_LINES && !new.notes.is_empty();
+        let (text, notes) = match in_text {
+            true => (format!("{}\n\n{}", new.body, notes_in_text(&new.notes)), Vec::new()),
+            false => (new.body.clone(), new.notes.clone()),
+        };
+        let posted = NewReview { commit: new.commit.clone(), body: self.marked(&text, &key), notes };
+        match self.forge.post_review(at, post.number, &posted).await {
             Ok(_) => {}
             Err(ForgeError::Invalid(why)) => {
                 return Err(Trouble::blocked(format!("the forge refuses the review: {why}")));
             }
             Err(other) => return Err(other.into()),
         }
-        match self.whole(at, pull, key, new, false).await? {
+        match self.own_reviews(at, post.number, &key, &new.notes, false).await?.whole {
             Some(review) => Ok(review),
             None => Err(Trouble::later("the forge took the review but does not show it whole")),
         }
     }
 
-    /// Our review with this key, if it is complete; removes what interrupted tries left.
-    async fn whole(
+    /// Looks for our review with this key and these notes; removes what interrupted tries left.
+    async fn own_reviews(
         &self,
         at: &RepoRef,
         pull: u64,
         key: &str,
-        new: &NewReview,
+        notes: &[Note],
         before: bool,
-    ) -> Result<Option<Review>, Trouble> {
+    ) -> Result<OwnReviews, Trouble> {
+        let mut ours = OwnReviews::default();
         let mut found: Vec<Review> = Vec::new();
         for review in self.forge.reviews(at, pull).await? {
             if review.author.id != self.me {
                 continue;
             }
             let pending = review.state == ReviewState::Pending;
-            let ours = self.is_marked(&review.body, key);
+            let marked = self.is_marked(&review.body, key);
             if pending && before {
                 self.forge.delete_review(at, pull, review.id).await?;
-            } else if ours && !pending {
+                ours.interrupted = true;
+            } else if marked && !pending {
                 found.push(review);
             }
         }
         found.sort_by_key(|review| review.number);
-        let mut kept: Option<Review> = None;
+        let in_text = in_words(&notes_in_text(notes));
         for review in found {
-            let complete = review.comments as usize >= new.notes.len();
-            if kept.is_none() && complete {
-                kept = Some(review);
+            let complete = review.comments as usize >= notes.len() || review.body.contains(&in_text);
+            if ours.whole.is_none() && complete {
+                ours.whole = Some(review);
             } else {
                 self.forge.delete_review(at, pull, review.id).await?;
             }
         }
-        Ok(kept)
+        Ok(ours)
     }
+}
+
+/// What of ours is among the reviews of a pull request.
+#[derive(Default)]
+struct OwnReviews {
+    /// The review that was looked for, if it has all its notes.
+    whole: Option<Review>,
+    /// Whether an interrupted request had left a pending one.
+    interrupted: bool,
+}
+
+fn notes_in_text(notes: &[Note]) -> String {
+    render_notes_in_text(notes.iter().map(|note| (note.path.as_str(), note.line, note.body.as_str())))
 }

@@ -151,7 +151,7 @@ impl Talk {
         });
         let post = self.post(task, row, &repository, request.issue);
         let new = NewReview { commit: pull.head.to_string(), body, notes };
-        let review = self.posts.review(&post, new).await?;
+        let review = self.posts.review(&post, &new).await?;
         Ok(Input::AnswerPosted { n, number: review.number })
     }
 

@@ -60,7 +60,7 @@ impl Talk {
             None => base(task)?.to_string(),
         };
         let post = self.post(task, row, &repository, pull);
-        let review = self.posts.review(&post, NewReview { commit: head, body, notes }).await?;
+        let review = self.posts.review(&post, &NewReview { commit: head, body, notes }).await?;
         Ok(Input::ReviewPosted { n, review: review.id, number: review.number, risk: view.risk })
     }
 
@@ -96,7 +96,7 @@ impl Talk {
         number: u64,
     ) -> Post<'a> {
         let repository = (repository.key.as_str(), &repository.at);
-        Post { task: task.id, effect: &row.key, ambiguous: ambiguous(row), repository, number }
+        Post { task: task.id, effect: &row.key, ambiguous: ambiguous(row), tries: row.tries, repository, number }
     }
 
     /// Without a pull request, the text goes to the issue: a read-only task's answer, or a checkpoint without a change.

@@ -158,6 +158,7 @@ impl TestRuns {
             task: sandbox_number(row.id),
             effect: ANSWER,
             ambiguous: earlier,
+            tries: row.tries,
             repository: (&row.repository, &repository.at),
             number: row.thread,
         };

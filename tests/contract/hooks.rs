@@ -164,6 +164,25 @@ pub async fn an_edit_within_a_second_shows_in_the_deliveries(lab: Arc<Lab>) {
     assert!(unseen, "never within one second");
 }
 
+/// A file that is attached is delivered as an edit, which left the text as it was.
+pub async fn a_file_is_delivered_as_an_edit_that_changes_nothing(lab: Arc<Lab>) {
+    let place = lab.place("file-edits").await;
+    let repo = &place.repo;
+    let number = lab.hand("alice").open_issue(repo, "title", "as opened").await;
+    let comment = lab.bot.post_comment(repo, number, "as posted").await.unwrap();
+    let secret = Secret::random().unwrap();
+    let mut listener = Listener::start().await;
+    lab.bot.replace_hook(repo, &listener.url, &secret).await.unwrap();
+    lab.bot.attach(repo, number, "a.md", b"x".to_vec()).await.unwrap();
+    let body = listener.body(&secret, "issues").await;
+    let said = delivered_text("issues", &body).unwrap();
+    assert_eq!((said.act, said.title.as_str(), said.body.as_str()), (Act::Other, "title", "as opened"));
+    assert!(!delivered_issue(&body).unwrap().edited);
+    lab.bot.attach_to_comment(repo, comment.id, "a.log", b"x".to_vec()).await.unwrap();
+    let said = delivered_text("issue_comment", &listener.body(&secret, "issue_comment").await).unwrap();
+    assert_eq!((said.act, said.body.as_str()), (Act::Other, "as posted"));
+}
+
 /// A delivery about an edit in a review identifies it too: the review's text by its number, an inline comment by its id.
 pub async fn an_edit_of_a_review_names_its_number(lab: Arc<Lab>) {
     let place = lab.place("review-edits").await;

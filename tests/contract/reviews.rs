@@ -157,6 +157,25 @@ pub async fn reviews_can_be_deleted_twice(lab: Arc<Lab>) {
     assert!(matches!(refused, ForgeError::Forbidden(_)), "{refused:?}");
 }
 
+/// Nothing is shown of a review with a note on a file whose difference has a line of 64 KiB; what was begun of it stays, in each try.
+pub async fn a_note_beside_a_line_that_is_too_long_fails_and_leaves_a_pending_review(lab: Arc<Lab>) {
+    let place = lab.place("too-long").await;
+    let long = format!("{}\nshort\n", "x".repeat(70_000));
+    let head = lab.branch(&place, "agent/1-x", &[("calc.txt", long.as_str())]);
+    let pull = open(&lab, &place, "agent/1-x", "WIP: x").await.number;
+    let Err(lost) = lab.bot.post_review(&place.repo, pull, &checkpoint(&head, "on its line", &[2])).await else {
+        assert!(lab.devforge().is_none(), "the built-in forge takes what Gitea 1.25 fails at");
+        return;
+    };
+    assert!(matches!(lost, ForgeError::Ambiguous(_)), "{lost:?}");
+    let left = lab.bot.reviews(&place.repo, pull).await.unwrap();
+    let seen: Vec<_> = left.iter().map(|it| (it.state, it.comments)).collect();
+    assert_eq!(seen, [(ReviewState::Pending, 0)], "{left:?}");
+    lab.bot.delete_review(&place.repo, pull, left[0].id).await.unwrap();
+    let posted = lab.bot.post_review(&place.repo, pull, &checkpoint(&head, "in the text", &[])).await.unwrap();
+    assert_eq!((posted.state, posted.comments), (ReviewState::Comment, 0));
+}
+
 pub async fn an_edit_on_the_page_shows(lab: Arc<Lab>) {
     let place = lab.place("edited").await;
     let head = lab.branch(&place, "agent/1-t", &[("t.txt", "t\n")]);

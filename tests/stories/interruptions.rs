@@ -1,6 +1,7 @@
 //! The bot is killed, hooks are lost, the forge is unavailable: the task ends as without these.
 
 use crate::world::{FIX, PATIENCE, REPO, World, held};
+use caisson::forge::{ForgeReads as _, RepoRef, ReviewState};
 use domain::{Event, Task};
 use std::time::Duration;
 
@@ -66,6 +67,25 @@ async fn a_cut_review_leaves_exactly_one() {
     let pull = task.pull.expect("a pull request");
     let reviews = world.said(pull).await.iter().filter(|text| text.contains("Checkpoint 1")).count();
     assert_eq!(reviews, 1);
+}
+
+/// A line of 64 KiB gets a note, and the forge fails at each note on its file.
+#[tokio::test(flavor = "multi_thread")]
+async fn notes_at_which_the_forge_fails_stand_in_the_reviews_text() {
+    let list = r#"{ name = "list_files", arguments = { path = "." } },"#;
+    let long = "head -c 70000 /dev/zero | tr '\\\\0' x > data.txt; echo >> data.txt";
+    let script = FIX.replacen(list, &format!("{{ name = \"bash\", arguments = {{ command = \"{long}\" }} }},"), 1);
+    let world = World::new(&script).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    let mut reviews = world.look().reviews(&RepoRef::new("lab", "shop"), pull).await.expect("reviews");
+    reviews.retain(|review| review.author.login == "caisson");
+    let [review] = &reviews[..] else { panic!("{reviews:#?}") };
+    assert_eq!((review.state, review.comments), (ReviewState::Comment, 0));
+    let words = "**Notes on lines** — the forge failed at them there:\n\n`data.txt:1` — A very long line";
+    assert!(review.body.contains(words), "{}", review.body);
+    world.approve().await;
+    world.until_state("final-review").await;
 }
 
 /// Kills the bot at many moments of one task; it continues after each restart.

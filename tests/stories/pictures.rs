@@ -74,6 +74,7 @@ async fn a_model_is_shown_what_hangs_on_the_issue_and_what_it_reads() {
     alice.attach_elsewhere(REPO, issue, "elsewhere.png", &address).expect("attached");
     alice.comment(REPO, issue, "/fix").expect("said");
     let task = world.until_state("awaiting-review").await;
+    assert!(!task.request.as_ref().expect("a request").edited, "files change no text");
     let (hung, read) = pictures_of(&world).await;
     let seen: Vec<_> = hung.iter().map(|picture| (picture.name.as_str(), picture.digest.clone())).collect();
     assert_eq!(seen, [("shot.png", digest(&png()))]);

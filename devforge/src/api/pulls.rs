@@ -1,6 +1,6 @@
 //! Pull requests and their reviews; a review is stored in two steps with a gap between them, as in Gitea.
 
-use super::{App, Caller, ListQuery, created, issues, no_content, text};
+use super::{App, Caller, ListQuery, Shared, created, issues, no_content, text};
 use crate::reviews::{NewNote, NewReview, visible};
 use crate::traps::hang_up;
 use crate::world::{Access, Result, ReviewState, refuse};
@@ -143,6 +143,23 @@ fn new_review(body: &Value) -> NewReview {
     }
 }
 
+/// How many of these notes are taken before one at which Gitea fails: it looks for a note's line in the file's difference with room for lines
+/// of 64 KiB (`modules/git/diff.go`, `CutDiffAroundLine`).
+async fn notes_taken(app: &Shared, (o, r): (&str, &str), (at, n): (usize, u64), notes: &[NewNote]) -> Result<usize> {
+    let (base, head) = {
+        let world = app.world();
+        let pull = world.pull(at, n)?;
+        (pull.base.clone(), pull.head_sha.clone())
+    };
+    let dir = crate::git::path(&app.root, o, r);
+    for (place, note) in notes.iter().enumerate() {
+        if crate::git::has_long_line(&dir, (&base, &head), &note.path).await {
+            return Ok(place);
+        }
+    }
+    Ok(notes.len())
+}
+
 pub(crate) async fn create_review(
     State(app): App,
     caller: Caller,
@@ -158,6 +175,14 @@ pub(crate) async fn create_review(
         (at, author)
     };
     if !new.commit.is_empty() && !crate::git::has_commit(&crate::git::path(&app.root, &o, &r), &new.commit).await {
+        return refuse(500, "");
+    }
+    let taken = notes_taken(&app, (&o, &r), (at, n), &new.notes).await?;
+    if taken < new.notes.len() {
+        // What was begun stays.
+        let mut world = app.world();
+        world.begin_review(at, n, author)?;
+        world.stage_notes(at, n, author, &new.notes[..taken])?;
         return refuse(500, "");
     }
     if let Some(after) = app.switches.take_review_cut() {

@@ -4,6 +4,7 @@
 
 use crate::forge::event::{Wake, WakeKind};
 use serde::Deserialize;
+use serde_json::Value;
 use thiserror::Error;
 
 /// Why a delivery can't be parsed.
@@ -31,7 +32,7 @@ struct Body {
     issue: Option<Numbered>,
     pull_request: Option<Numbered>,
     comment: Option<Id>,
-    review: Option<serde_json::Value>,
+    review: Option<Value>,
     sender: Option<Id>,
     before: Option<String>,
     after: Option<String>,
@@ -106,7 +107,7 @@ pub enum Act {
     Posted,
     /// Somebody changed it.
     Edited,
-    /// Anything else, such as a deletion.
+    /// Anything else, such as a deletion, or an edit that left it as it was.
     Other,
 }
 
@@ -115,6 +116,8 @@ struct Spoken {
     action: Option<String>,
     issue: Option<Words>,
     comment: Option<Words>,
+    #[serde(default)]
+    changes: Value,
 }
 
 #[derive(Default, Deserialize)]
@@ -123,6 +126,14 @@ struct Words {
     title: String,
     #[serde(default)]
     body: Option<String>,
+}
+
+impl Words {
+    /// Whether an edit with these changes left the text as it was: a file that is attached to it is delivered as an edit.
+    fn stay(&self, changes: &Value) -> bool {
+        let before = changes["body"]["from"].as_str();
+        changes["title"].is_null() && before == Some(self.body.as_deref().unwrap_or_default())
+    }
 }
 
 /// The text that a delivery is about, `comment:17` or `issue:5`, or the issue that was assigned or labelled, `signs:5`; none for anything else.
@@ -152,13 +163,13 @@ pub fn subject(event_type: &str, body: &[u8]) -> Result<Option<String>, ParseErr
 /// What a delivery with a [`subject`] says about it.
 pub fn delivered_text(event_type: &str, body: &[u8]) -> Result<DeliveredText, ParseError> {
     let spoken: Spoken = serde_json::from_slice(body).map_err(|e| ParseError::Json(e.to_string()))?;
-    let act = match spoken.action.as_deref() {
-        Some("created" | "opened") => Act::Posted,
-        Some("edited") => Act::Edited,
-        _ => Act::Other,
-    };
     let words = if event_type == "issues" { spoken.issue } else { spoken.comment };
     let words = words.unwrap_or_default();
+    let act = match spoken.action.as_deref() {
+        Some("created" | "opened") => Act::Posted,
+        Some("edited") if !words.stay(&spoken.changes) => Act::Edited,
+        _ => Act::Other,
+    };
     Ok(DeliveredText { act, title: words.title, body: words.body.unwrap_or_default() })
 }
 
@@ -184,6 +195,8 @@ pub fn delivered_issue(body: &[u8]) -> Option<DeliveredIssue> {
         action: Option<String>,
         sender: Option<Sender>,
         issue: Timed,
+        #[serde(default)]
+        changes: Value,
     }
     #[derive(Deserialize)]
     struct Sender {
@@ -195,8 +208,8 @@ pub fn delivered_issue(body: &[u8]) -> Option<DeliveredIssue> {
         words: Words,
         updated_at: jiff::Timestamp,
     }
-    let Document { action, sender, issue: Timed { words, updated_at } } = serde_json::from_slice(body).ok()?;
-    let edited = action.as_deref() == Some("edited");
+    let Document { action, sender, issue: Timed { words, updated_at }, changes } = serde_json::from_slice(body).ok()?;
+    let edited = action.as_deref() == Some("edited") && !words.stay(&changes);
     let signed = matches!(action.as_deref(), Some("assigned" | "label_updated"));
     Some(DeliveredIssue {
         edited,
@@ -232,6 +245,26 @@ mod tests {
         for strange in [&b"{}"[..], br#"{"issue":{"number":1}}"#, br#"{"issue":"x"}"#, b"[]"] {
             assert_eq!(subject("issues", strange), Ok(None), "not as it should be, and still JSON");
         }
+    }
+
+    #[test]
+    fn an_edit_that_leaves_the_text_as_it_was_is_none() {
+        for (changes, act) in [
+            (r#"{"body":{"from":"b"},"added_labels":null}"#, Act::Other),
+            (r#"{"body":{"from":"a"}}"#, Act::Edited),
+            (r#"{"body":{"from":"b"},"title":{"from":"s"}}"#, Act::Edited),
+            (r#"{"title":{"from":"s"}}"#, Act::Edited),
+            ("null", Act::Edited),
+        ] {
+            let text = r#"{"id":5,"title":"t","body":"b","updated_at":"2026-11-26T13:00:02Z"}"#;
+            let body = format!(r#"{{"action":"edited","changes":{changes},"issue":{text},"comment":{text}}}"#);
+            for event_type in ["issues", "issue_comment"] {
+                assert_eq!(delivered_text(event_type, body.as_bytes()).unwrap().act, act, "{event_type} {changes}");
+            }
+            assert_eq!(delivered_issue(body.as_bytes()).unwrap().edited, act == Act::Edited, "{changes}");
+        }
+        let empty = br#"{"action":"edited","changes":{"body":{"from":""}},"issue":{"id":5,"title":"t","body":null}}"#;
+        assert_eq!(delivered_text("issues", empty).unwrap().act, Act::Other);
     }
 
     #[test]
