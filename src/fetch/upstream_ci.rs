@@ -122,7 +122,8 @@ mod tests {
     use super::*;
 
     fn refused() -> GitHubError {
-        GitHubError::Refused { host: "github.test".into(), status: 403, message: "not accessible".into() }
+        let (host, message) = ("github.test".into(), "not accessible".into());
+        GitHubError::Refused { host, what: "the request", status: 403, message }
     }
 
     fn away() -> GitHubError {

@@ -55,11 +55,13 @@ pub enum GitHubError {
         /// Why a private one would not be seen.
         why: &'static str,
     },
-    /// The token is refused.
-    #[error("{host} refuses the token ({status}): {message}")]
+    /// It does not do what it was asked for.
+    #[error("{host} refuses {what} ({status}): {message}")]
     Refused {
         /// The server.
         host: String,
+        /// What it refuses: the token, or what was asked for.
+        what: &'static str,
         /// HTTP status.
         status: u16,
         /// GitHub's words.
@@ -139,7 +141,14 @@ impl GitHub {
                 minutes: seconds.div_ceil(60),
                 hint: if self.token { "" } else { "; with a token it takes more" },
             },
-            (401 | 403, _) => GitHubError::Refused { host, status, message: message(body) },
+            (401 | 403, _) => {
+                let what = match (self.token, status) {
+                    (false, _) => "a request without a token",
+                    (true, 401) => "the token",
+                    (true, _) => "the request",
+                };
+                GitHubError::Refused { host, what, status, message: message(body) }
+            }
             (status, _) => GitHubError::Away { host, why: format!("status {status}: {}", message(body)) },
         }
     }
@@ -274,6 +283,23 @@ fn cause(error: &octocrab::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What GitHub's answer means, to a request without a token or with one.
+    fn refusal(token: bool, status: u16, words: &str) -> String {
+        let config: crate::config::process::Upstream = toml::from_str("sync_s = 1").unwrap();
+        let github = GitHub { token, ..GitHub::open(&config.github(), &Answers::default()).unwrap() };
+        let body = serde_json::json!({ "message": words }).to_string();
+        github.refusal("lab/shop", status, None, &body).to_string()
+    }
+
+    #[tokio::test]
+    async fn a_token_is_blamed_where_there_is_one_and_it_is_that_which_is_refused() {
+        let blocked = "Repository access blocked";
+        assert_eq!(refusal(true, 401, "Bad credentials"), "github.com refuses the token (401): Bad credentials");
+        assert_eq!(refusal(true, 403, blocked), format!("github.com refuses the request (403): {blocked}"));
+        let without = format!("github.com refuses a request without a token (403): {blocked}");
+        assert_eq!(refusal(false, 403, blocked), without);
+    }
 
     #[test]
     fn an_owner_and_a_name_are_read_and_nothing_else() {
