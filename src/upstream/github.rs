@@ -1,6 +1,6 @@
 //! What GitHub, or GitHub Enterprise, says about one of its repositories, through octocrab. Answers are GitHub's REST API of 2022-11-28
 //! (docs.github.com/rest/repos/repos: 200; 301 with a `location` for a renamed one; 403 or 429 with `x-ratelimit-reset` or `retry-after` at a
-//! limit; 404 for what does not exist and for what the token may not see).
+//! limit, or with words alone; 404 for what does not exist and for what the token may not see).
 
 use super::answers::Answers;
 use crate::config::process::UpstreamHost;
@@ -12,6 +12,9 @@ use url::Url;
 
 /// How long one request may take.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Seconds to wait at a limit of which no header says how long it lasts (docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api:
+/// *at least one minute*).
+const UNNAMED_WAIT: u64 = 60;
 /// The version of the API that is asked for.
 const VERSION: &str = "2022-11-28";
 
@@ -127,7 +130,7 @@ impl GitHub {
     /// What an answer other than the wanted one means, to a request about the repository `name`.
     pub(super) fn refusal(&self, name: &str, status: u16, wait: Option<u64>, body: &str) -> GitHubError {
         let host = self.host();
-        match (status, wait) {
+        match (status, wait.or_else(|| is_limit(status, body).then_some(UNNAMED_WAIT))) {
             (404, _) => GitHubError::NotFound {
                 name: name.to_owned(),
                 host,
@@ -249,6 +252,12 @@ fn wait(headers: &HeaderMap) -> Option<u64> {
     (number("x-ratelimit-remaining") == Some(0)).then(|| number("x-ratelimit-reset").unwrap_or(now).saturating_sub(now))
 }
 
+/// Whether an answer says that there were too many requests. Of a secondary limit it may be the words alone that do, with requests left.
+fn is_limit(status: u16, body: &str) -> bool {
+    let words = message(body).to_lowercase();
+    status == 429 || status == 403 && ["rate limit", "abuse detection"].iter().any(|sign| words.contains(sign))
+}
+
 fn found(body: &str) -> Result<OnGitHub, String> {
     let found: octocrab::models::Repository =
         serde_json::from_str(body).map_err(|error| format!("its answer cannot be read: {error}"))?;
@@ -299,6 +308,20 @@ mod tests {
         assert_eq!(refusal(true, 403, blocked), format!("github.com refuses the request (403): {blocked}"));
         let without = format!("github.com refuses a request without a token (403): {blocked}");
         assert_eq!(refusal(false, 403, blocked), without);
+    }
+
+    #[tokio::test]
+    async fn a_limit_that_no_header_names_is_no_refusal() {
+        let limited = "github.com takes no more requests for 1 minutes";
+        for (status, words) in [
+            (403, "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."),
+            (403, "You have triggered an abuse detection mechanism. Please wait a few minutes before you try again."),
+            (429, "Too many requests"),
+        ] {
+            assert_eq!(refusal(true, status, words), limited, "{words}");
+        }
+        let other = refusal(true, 403, "Resource not accessible by personal access token");
+        assert!(other.contains("refuses the request (403)"), "{other}");
     }
 
     #[test]
