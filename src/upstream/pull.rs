@@ -13,6 +13,8 @@ pub struct NewPull<'a> {
     pub repository: &'a str,
     /// `owner:branch` that holds the commit.
     pub head: &'a str,
+    /// `owner/name` of the repository with that branch, where its owner has the other one, too: GitHub would look for the branch there.
+    pub head_repo: Option<&'a str>,
     /// The branch that it aims at.
     pub base: &'a str,
     /// Its title.
@@ -43,9 +45,13 @@ impl GitHub {
     /// # Errors
     /// [`GitHubError`], in words for a person.
     pub async fn open_pull(&self, new: &NewPull<'_>) -> Result<OpenPull, GitHubError> {
-        let NewPull { repository, head, base, title, body } = new;
+        let NewPull { repository, head, head_repo, base, title, body } = new;
         let path = format!("/repos/{repository}/pulls");
-        let wanted = json!({ "title": title, "head": head, "base": base, "body": body, "maintainer_can_modify": true });
+        let mut wanted =
+            json!({ "title": title, "head": head, "base": base, "body": body, "maintainer_can_modify": true });
+        if let Some(name) = head_repo {
+            wanted["head_repo"] = json!(name);
+        }
         let (status, wait, text) = self.ask(&path, Some(&wanted)).await?;
         if status == 201 {
             return self.shown(repository, &text, false);
