@@ -7,6 +7,7 @@ use crate::config::process::UpstreamHost;
 use crate::git::{GitError, RemoteUrl};
 use axum::http::{HeaderMap, HeaderName, header};
 use octocrab::Octocrab;
+use serde::Deserialize;
 use std::time::Duration;
 use url::Url;
 
@@ -258,16 +259,22 @@ fn is_limit(status: u16, body: &str) -> bool {
     status == 429 || status == 403 && ["rate limit", "abuse detection"].iter().any(|sign| words.contains(sign))
 }
 
+/// What is read of a repository's description. Others of its fields may be null, or missing on a GitHub Enterprise of another version.
+#[derive(Deserialize)]
+struct Described {
+    id: u64,
+    full_name: String,
+    private: Option<bool>,
+    archived: Option<bool>,
+}
+
 fn found(body: &str) -> Result<OnGitHub, String> {
-    let found: octocrab::models::Repository =
+    let Described { id, full_name, private, archived } =
         serde_json::from_str(body).map_err(|error| format!("its answer cannot be read: {error}"))?;
-    let full_name = found.full_name.filter(|name| name_of(name).is_some());
-    Ok(OnGitHub {
-        id: found.id.0,
-        full_name: full_name.ok_or("its answer names no repository")?,
-        private: found.private.unwrap_or(true),
-        archived: found.archived.unwrap_or(false),
-    })
+    if name_of(&full_name).is_none() {
+        return Err("its answer names no repository".to_owned());
+    }
+    Ok(OnGitHub { id, full_name, private: private.unwrap_or(true), archived: archived.unwrap_or(false) })
 }
 
 /// GitHub's words in an error's body.
@@ -322,6 +329,20 @@ mod tests {
         }
         let other = refusal(true, 403, "Resource not accessible by personal access token");
         assert!(other.contains("refuses the request (403)"), "{other}");
+    }
+
+    /// GitHub's own schema lets these be null.
+    #[test]
+    fn of_a_repository_nothing_is_read_that_may_be_null() {
+        let body = serde_json::json!({
+            "id": 7, "name": "shop", "full_name": "lab/shop", "private": false, "archived": true, "mirror_url": null,
+            "url": "https://api.github.com/repos/lab/shop", "owner": { "login": "lab", "id": 3, "gravatar_id": null },
+            "license": { "key": "other", "name": "Other", "spdx_id": null, "url": null, "node_id": "x" }
+        });
+        let expected = OnGitHub { id: 7, full_name: "lab/shop".to_owned(), private: false, archived: true };
+        assert_eq!(found(&body.to_string()), Ok(expected));
+        assert!(found(r#"{ "id": 7, "full_name": "lab/../x" }"#).unwrap_err().contains("names no repository"));
+        assert!(found(r#"{ "id": 7 }"#).unwrap_err().contains("cannot be read"));
     }
 
     #[test]
