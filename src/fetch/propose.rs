@@ -58,7 +58,8 @@ pub(super) struct Proposal {
     /// What is pushed to: the upstream, or her fork; and whose that is.
     to: RemoteUrl,
     owner: String,
-    is_fork: bool,
+    /// `owner/name` of her fork.
+    fork: Option<String>,
     repository: String,
     base: Branch,
     /// The upstream's issue that the work is for.
@@ -95,7 +96,7 @@ impl Proposal {
             to: github.address(pushed)?,
             auth: Auth::basic(&own.user, token.expose()),
             owner: owner.to_owned(),
-            is_fork: wanted.fork.is_some(),
+            fork: wanted.fork.clone(),
             base: Branch::parse(&source.branch)?,
             issue: source.issue,
             from: source.address.clone(),
@@ -124,7 +125,7 @@ impl Proposal {
         })?;
         if source.renamed {
             self.from = source.address;
-            if !self.is_fork {
+            if self.fork.is_none() {
                 self.to = self.from.clone();
                 self.owner = source.name.split('/').next().unwrap_or_default().to_owned();
             }
@@ -167,9 +168,11 @@ impl Proposal {
                 return Err(Refusal::new(said, "look at it there; delete it, and repeat"));
             }
         }
+        let is_owners = name_of(&self.repository).is_some_and(|(owner, _)| owner.eq_ignore_ascii_case(&self.owner));
         let new = NewPull {
             repository: &self.repository,
             head: &format!("{}:{}", self.owner, offer.branch),
+            head_repo: self.fork.as_deref().filter(|_| is_owners),
             base: self.base.as_str(),
             title: &title(offer),
             body: &self.body(offer, stands),

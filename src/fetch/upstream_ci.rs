@@ -83,12 +83,18 @@ where
     let (began, mut before, mut refused) = (Instant::now(), None, false);
     loop {
         let over = began.elapsed() >= pace.most;
+        let mut pause = pace.every;
         match look().await {
             // A commit that was pushed a moment ago may not be there yet for every part of the server, so one refusal is no end.
             Err(error) if over || (refused && lasts(&error)) => return UpstreamCi::Unknown(why(&error)),
             // A limit of requests, or a server that is away, ends with time.
             Err(error) => {
                 refused = lasts(&error);
+                if let GitHubError::Limited { minutes, .. } = &error {
+                    // Whoever asks on while there is a limit lengthens it; the last look comes all the same.
+                    let limit = Duration::from_secs(minutes.saturating_mul(60));
+                    pause = pause.max(limit.min(pace.most.saturating_sub(began.elapsed())));
+                }
                 tracing::debug!(%error, "the upstream's CI is looked at again");
             }
             Ok(checks) => {
@@ -103,7 +109,7 @@ where
                 }
             }
         }
-        tokio::time::sleep(pace.every).await;
+        tokio::time::sleep(pause).await;
     }
 }
 
@@ -122,11 +128,16 @@ mod tests {
     use super::*;
 
     fn refused() -> GitHubError {
-        GitHubError::Refused { host: "github.test".into(), status: 403, message: "not accessible".into() }
+        let (host, message) = ("github.test".into(), "not accessible".into());
+        GitHubError::Refused { host, what: "the request", status: 403, message }
     }
 
     fn away() -> GitHubError {
         GitHubError::Away { host: "github.test".into(), why: "502".into() }
+    }
+
+    fn limited() -> GitHubError {
+        GitHubError::Limited { host: "github.test".into(), minutes: 17, hint: "" }
     }
 
     /// What the answers, the last of which is given again and again, come to, and after how many looks.
@@ -162,5 +173,12 @@ mod tests {
         assert_eq!(ci, UpstreamCi::Nothing);
         let (ci, looks) = told(&[|| Err(away())], 30).await;
         assert!(looks > 2 && matches!(&ci, UpstreamCi::Unknown(why) if !why.contains("token")), "{ci:?}");
+    }
+
+    #[tokio::test]
+    async fn a_limit_is_waited_for_and_not_asked_into() {
+        let (ci, looks) = told(&[|| Err(limited())], 300).await;
+        assert!(matches!(&ci, UpstreamCi::Unknown(why) if why.contains("17 minutes")), "{ci:?}");
+        assert_eq!(looks, 2, "at the beginning, and once the time is over");
     }
 }

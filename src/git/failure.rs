@@ -1,5 +1,5 @@
 //! Whether a failed git command may succeed later. Git tells the reason only in words: those of git 2.38 to 2.51, libcurl 7.88 to 8.14 and
-//! OpenSSH, in English, which `run.rs` sets, and those of GitHub over ssh.
+//! OpenSSH, in English, which `run.rs` sets, and those of GitHub and GitLab over ssh.
 
 use super::GitError;
 
@@ -53,14 +53,15 @@ const AWAY: [&str; 32] = [
     "returned error: 429",
 ];
 const MOVED: [&str; 2] = ["returned error: 30", "unable to update url base from redirection"];
-const MISSING: [&str; 5] = [
+const MISSING: [&str; 6] = [
     "returned error: 404",
     "/' not found",
     "Cannot find repository",
     "Repository not found",
     "does not appear to be a git repository",
+    "could not be found or you don't have permission to view it",
 ];
-const FORBIDDEN: [&str; 7] = [
+const FORBIDDEN: [&str; 8] = [
     "returned error: 401",
     "returned error: 403",
     "Authentication failed",
@@ -68,6 +69,7 @@ const FORBIDDEN: [&str; 7] = [
     "could not read Password",
     "Permission denied (",
     "Host key verification failed",
+    "enforced SAML SSO",
 ];
 
 impl GitError {
@@ -135,5 +137,31 @@ mod tests {
         assert_eq!(ssh("fatal: '/srv/shop.git' does not appear to be a git repository"), Meaning::Missing);
         assert_eq!(failed("! [remote rejected] a -> a (pre-receive hook declined: timed out)"), Meaning::Lasting);
         assert_eq!(failed("fatal: remote error: upload-pack: not our ref"), Meaning::Lasting);
+    }
+
+    /// What GitLab and GitHub say over ssh, as git prints it.
+    #[test]
+    fn the_reason_is_found_among_what_says_nothing() {
+        let frame = "remote: ========================================================================";
+        let access = "Please make sure you have the correct access rights\nand the repository exists.";
+        let gitlab = format!(
+            "remote: \n{frame}\nremote: \nremote: ERROR: The project you were looking for could not be found or you don't have permission to \
+             view it.\nremote: \n{frame}\nremote: \nfatal: Could not read from remote repository.\n\n{access}\n"
+        );
+        let github = format!(
+            "ERROR: The `lab' organization has enabled or enforced SAML SSO. To access\nthis repository, you must use the HTTPS remote with a \
+             personal access token\nor SSH with an SSH key and passphrase\nthat has been authorized for this organization. Visit\n\
+             https://docs.github.com/x for more information.\n\nfatal: Could not read from remote repository.\n\n{access}\n"
+        );
+        for (stderr, meaning, begins) in [
+            (&gitlab, Meaning::Missing, "remote: ERROR: The project you were looking for"),
+            (&github, Meaning::Forbidden, "ERROR: The `lab' organization"),
+        ] {
+            let error = GitError::failed("ls-remote", 128, stderr);
+            assert_eq!(error.meaning(), meaning, "{error}");
+            let GitError::Failed { stderr, .. } = &error else { panic!("{error}") };
+            assert!(stderr.starts_with(begins), "{stderr}");
+            assert!(stderr.ends_with("fatal: Could not read from remote repository."), "{stderr}");
+        }
     }
 }

@@ -105,6 +105,9 @@ pub enum GitError {
     Io(String),
 }
 
+/// Lines of git's stderr that are kept.
+const STDERR_LINES: usize = 6;
+
 impl GitError {
     fn spawn(e: &std::io::Error) -> Self {
         match e.kind() {
@@ -114,12 +117,19 @@ impl GitError {
     }
 
     pub(crate) fn failed(verb: &'static str, code: i32, stderr: &str) -> Self {
-        let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let stderr = lines[lines.len().saturating_sub(4)..].join("; ");
+        let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !says_nothing(line)).collect();
+        let stderr = lines[lines.len().saturating_sub(STDERR_LINES)..].join("; ");
         Self::Failed { verb, code, stderr }
     }
 
     pub(crate) fn io(what: &str, e: &std::io::Error) -> Self {
         Self::Io(format!("{what}: {e}"))
     }
+}
+
+/// Whether a line is empty, only sets others apart, or is what git adds to whatever failed over ssh.
+fn says_nothing(line: &str) -> bool {
+    let words = line.strip_prefix("remote:").unwrap_or(line).trim();
+    words.chars().all(|c| "=-—".contains(c))
+        || ["Please make sure you have the correct access rights", "and the repository exists."].contains(&words)
 }

@@ -1,17 +1,21 @@
 //! What GitHub, or GitHub Enterprise, says about one of its repositories, through octocrab. Answers are GitHub's REST API of 2022-11-28
 //! (docs.github.com/rest/repos/repos: 200; 301 with a `location` for a renamed one; 403 or 429 with `x-ratelimit-reset` or `retry-after` at a
-//! limit; 404 for what does not exist and for what the token may not see).
+//! limit, or with words alone; 404 for what does not exist and for what the token may not see).
 
 use super::answers::Answers;
 use crate::config::process::UpstreamHost;
 use crate::git::{GitError, RemoteUrl};
 use axum::http::{HeaderMap, HeaderName, header};
 use octocrab::Octocrab;
+use serde::Deserialize;
 use std::time::Duration;
 use url::Url;
 
 /// How long one request may take.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Seconds to wait at a limit of which no header says how long it lasts (docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api:
+/// *at least one minute*).
+const UNNAMED_WAIT: u64 = 60;
 /// The version of the API that is asked for.
 const VERSION: &str = "2022-11-28";
 
@@ -55,11 +59,13 @@ pub enum GitHubError {
         /// Why a private one would not be seen.
         why: &'static str,
     },
-    /// The token is refused.
-    #[error("{host} refuses the token ({status}): {message}")]
+    /// It does not do what it was asked for.
+    #[error("{host} refuses {what} ({status}): {message}")]
     Refused {
         /// The server.
         host: String,
+        /// What it refuses: the token, or what was asked for.
+        what: &'static str,
         /// HTTP status.
         status: u16,
         /// GitHub's words.
@@ -125,7 +131,7 @@ impl GitHub {
     /// What an answer other than the wanted one means, to a request about the repository `name`.
     pub(super) fn refusal(&self, name: &str, status: u16, wait: Option<u64>, body: &str) -> GitHubError {
         let host = self.host();
-        match (status, wait) {
+        match (status, wait.or_else(|| is_limit(status, body).then_some(UNNAMED_WAIT))) {
             (404, _) => GitHubError::NotFound {
                 name: name.to_owned(),
                 host,
@@ -139,7 +145,14 @@ impl GitHub {
                 minutes: seconds.div_ceil(60),
                 hint: if self.token { "" } else { "; with a token it takes more" },
             },
-            (401 | 403, _) => GitHubError::Refused { host, status, message: message(body) },
+            (401 | 403, _) => {
+                let what = match (self.token, status) {
+                    (false, _) => "a request without a token",
+                    (true, 401) => "the token",
+                    (true, _) => "the request",
+                };
+                GitHubError::Refused { host, what, status, message: message(body) }
+            }
             (status, _) => GitHubError::Away { host, why: format!("status {status}: {}", message(body)) },
         }
     }
@@ -240,16 +253,28 @@ fn wait(headers: &HeaderMap) -> Option<u64> {
     (number("x-ratelimit-remaining") == Some(0)).then(|| number("x-ratelimit-reset").unwrap_or(now).saturating_sub(now))
 }
 
+/// Whether an answer says that there were too many requests. Of a secondary limit it may be the words alone that do, with requests left.
+fn is_limit(status: u16, body: &str) -> bool {
+    let words = message(body).to_lowercase();
+    status == 429 || status == 403 && ["rate limit", "abuse detection"].iter().any(|sign| words.contains(sign))
+}
+
+/// What is read of a repository's description. Others of its fields may be null, or missing on a GitHub Enterprise of another version.
+#[derive(Deserialize)]
+struct Described {
+    id: u64,
+    full_name: String,
+    private: Option<bool>,
+    archived: Option<bool>,
+}
+
 fn found(body: &str) -> Result<OnGitHub, String> {
-    let found: octocrab::models::Repository =
+    let Described { id, full_name, private, archived } =
         serde_json::from_str(body).map_err(|error| format!("its answer cannot be read: {error}"))?;
-    let full_name = found.full_name.filter(|name| name_of(name).is_some());
-    Ok(OnGitHub {
-        id: found.id.0,
-        full_name: full_name.ok_or("its answer names no repository")?,
-        private: found.private.unwrap_or(true),
-        archived: found.archived.unwrap_or(false),
-    })
+    if name_of(&full_name).is_none() {
+        return Err("its answer names no repository".to_owned());
+    }
+    Ok(OnGitHub { id, full_name, private: private.unwrap_or(true), archived: archived.unwrap_or(false) })
 }
 
 /// GitHub's words in an error's body.
@@ -274,6 +299,51 @@ fn cause(error: &octocrab::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What GitHub's answer means, to a request without a token or with one.
+    fn refusal(token: bool, status: u16, words: &str) -> String {
+        let config: crate::config::process::Upstream = toml::from_str("sync_s = 1").unwrap();
+        let github = GitHub { token, ..GitHub::open(&config.github(), &Answers::default()).unwrap() };
+        let body = serde_json::json!({ "message": words }).to_string();
+        github.refusal("lab/shop", status, None, &body).to_string()
+    }
+
+    #[tokio::test]
+    async fn a_token_is_blamed_where_there_is_one_and_it_is_that_which_is_refused() {
+        let blocked = "Repository access blocked";
+        assert_eq!(refusal(true, 401, "Bad credentials"), "github.com refuses the token (401): Bad credentials");
+        assert_eq!(refusal(true, 403, blocked), format!("github.com refuses the request (403): {blocked}"));
+        let without = format!("github.com refuses a request without a token (403): {blocked}");
+        assert_eq!(refusal(false, 403, blocked), without);
+    }
+
+    #[tokio::test]
+    async fn a_limit_that_no_header_names_is_no_refusal() {
+        let limited = "github.com takes no more requests for 1 minutes";
+        for (status, words) in [
+            (403, "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."),
+            (403, "You have triggered an abuse detection mechanism. Please wait a few minutes before you try again."),
+            (429, "Too many requests"),
+        ] {
+            assert_eq!(refusal(true, status, words), limited, "{words}");
+        }
+        let other = refusal(true, 403, "Resource not accessible by personal access token");
+        assert!(other.contains("refuses the request (403)"), "{other}");
+    }
+
+    /// GitHub's own schema lets these be null.
+    #[test]
+    fn of_a_repository_nothing_is_read_that_may_be_null() {
+        let body = serde_json::json!({
+            "id": 7, "name": "shop", "full_name": "lab/shop", "private": false, "archived": true, "mirror_url": null,
+            "url": "https://api.github.com/repos/lab/shop", "owner": { "login": "lab", "id": 3, "gravatar_id": null },
+            "license": { "key": "other", "name": "Other", "spdx_id": null, "url": null, "node_id": "x" }
+        });
+        let expected = OnGitHub { id: 7, full_name: "lab/shop".to_owned(), private: false, archived: true };
+        assert_eq!(found(&body.to_string()), Ok(expected));
+        assert!(found(r#"{ "id": 7, "full_name": "lab/../x" }"#).unwrap_err().contains("names no repository"));
+        assert!(found(r#"{ "id": 7 }"#).unwrap_err().contains("cannot be read"));
+    }
 
     #[test]
     fn an_owner_and_a_name_are_read_and_nothing_else() {

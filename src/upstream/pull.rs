@@ -13,6 +13,8 @@ pub struct NewPull<'a> {
     pub repository: &'a str,
     /// `owner:branch` that holds the commit.
     pub head: &'a str,
+    /// `owner/name` of the repository with that branch, where its owner has the other one, too: GitHub would look for the branch there.
+    pub head_repo: Option<&'a str>,
     /// The branch that it aims at.
     pub base: &'a str,
     /// Its title.
@@ -43,9 +45,13 @@ impl GitHub {
     /// # Errors
     /// [`GitHubError`], in words for a person.
     pub async fn open_pull(&self, new: &NewPull<'_>) -> Result<OpenPull, GitHubError> {
-        let NewPull { repository, head, base, title, body } = new;
+        let NewPull { repository, head, head_repo, base, title, body } = new;
         let path = format!("/repos/{repository}/pulls");
-        let wanted = json!({ "title": title, "head": head, "base": base, "body": body, "maintainer_can_modify": true });
+        let mut wanted =
+            json!({ "title": title, "head": head, "base": base, "body": body, "maintainer_can_modify": true });
+        if let Some(name) = head_repo {
+            wanted["head_repo"] = json!(name);
+        }
         let (status, wait, text) = self.ask(&path, Some(&wanted)).await?;
         if status == 201 {
             return self.shown(repository, &text, false);
@@ -56,7 +62,10 @@ impl GitHub {
             return Ok(found);
         }
         match status {
-            422 => Err(GitHubError::Refused { host: self.host(), status, message: reasons(&text) }),
+            422 => {
+                let (host, what, message) = (self.host(), "the pull request", reasons(&text));
+                Err(GitHubError::Refused { host, what, status, message })
+            }
             _ => Err(self.refusal(repository, status, wait, &text)),
         }
     }
@@ -86,7 +95,35 @@ impl GitHub {
 /// GitHub's words, with those of each single reason.
 fn reasons(body: &str) -> String {
     let read: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
-    let single = read["errors"].as_array().into_iter().flatten().filter_map(|error| error["message"].as_str());
-    let all: Vec<String> = std::iter::once(message(body)).chain(single.map(crate::text::one_line)).collect();
+    let single = read["errors"].as_array().into_iter().flatten().filter_map(reason);
+    let all: Vec<String> = std::iter::once(message(body)).chain(single).collect();
     all.join("; ")
+}
+
+/// A reason, which is a text, or has one where its code is `custom`; otherwise it names a field and what is wrong with it.
+fn reason(error: &serde_json::Value) -> Option<String> {
+    let text = |key: &str| error[key].as_str().map(str::to_owned);
+    let field = || Some(format!("{} is {}", text("field")?, text("code")?));
+    let words = error.as_str().map(str::to_owned).or_else(|| text("message")).or_else(field)?;
+    Some(crate::text::one_line(&words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_is_named_in_whichever_form_it_comes() {
+        let errors = json!([
+            { "resource": "PullRequest", "field": "head", "code": "invalid" },
+            { "resource": "PullRequest", "code": "custom", "message": "No commits between main and lab:fix" },
+            "it is a text",
+            { "resource": "PullRequest" }
+        ]);
+        let body = json!({ "message": "Validation Failed", "errors": errors, "status": "422" }).to_string();
+        let words = "Validation Failed; head is invalid; No commits between main and lab:fix; it is a text";
+        assert_eq!(reasons(&body), words);
+        assert_eq!(reasons(r#"{ "message": "Validation Failed", "errors": "odd" }"#), "Validation Failed");
+        assert_eq!(reasons("<html>"), "no words");
+    }
 }

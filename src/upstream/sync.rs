@@ -181,10 +181,11 @@ pub struct ListingPair {
 }
 
 impl ListingPair {
-    /// Whether each of these branches, and each of the upstream's tags, is the same on both sides.
+    /// Whether each of these branches is the same on both sides, and no tag of the upstream's is missing; one that was moved there is never
+    /// brought.
     pub fn is_in_step(&self, branches: &[Branch]) -> bool {
         let same = |branch: &Branch| self.theirs.branches.get(branch) == self.ours.branches.get(branch);
-        branches.iter().all(same) && missing(self).is_empty() && differing(self).is_empty()
+        branches.iter().all(same) && missing(self).is_empty()
     }
 }
 

@@ -172,6 +172,23 @@ async fn tags_are_added_and_never_moved() {
     assert!(matches!(pair.only(None).await, Moved::Brought(BranchRelation::Behind { to, .. }) if to == three));
 }
 
+/// Otherwise a tag that moves at each release would cost a request of GitHub's limit at each comparison, for ever.
+#[tokio::test]
+async fn a_tag_that_was_moved_upstream_leaves_nothing_to_bring() {
+    let pair = Pair::new();
+    git(&pair.bare("upstream"), &["tag", "latest", "main"]);
+    pair.run(&["main"], None).await;
+    let two = pair.commit("upstream", "main", "two");
+    git(&pair.bare("upstream"), &["tag", "-f", "latest", two.as_str()]);
+    let synced = pair.run(&["main"], None).await;
+    assert_eq!(synced.tags.differ, [Branch::parse("latest").unwrap()]);
+    let (from, to) = (pair.bare("upstream").display().to_string(), pair.bare("forge").display().to_string());
+    let (from, to) = (RemoteUrl::parse(&from).unwrap(), RemoteUrl::parse(&to).unwrap());
+    let branches = [Branch::parse("main").unwrap()];
+    let copy = Copy { key: "shop", from: (&from, None), to: (&to, None), branches: &branches };
+    assert!(copy.look(&pair.repos).await.unwrap().is_in_step(&branches));
+}
+
 /// More than are pushed at once, and more refusals than one round tries.
 #[tokio::test]
 async fn many_tags_that_the_forge_refuses_keep_no_other_back() {

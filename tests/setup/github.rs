@@ -35,6 +35,8 @@ struct Shown {
     issues: Vec<HubIssue>,
     /// Issues of `lab/shop` that are in another repository now.
     transferred: Vec<u64>,
+    /// Where the branches of pull requests are; none = in `lab/shop` itself.
+    fork: Option<String>,
     /// What each open pull request was made of.
     pulls: Vec<Value>,
     /// What each look at a commit's checks finds, the last one for good.
@@ -119,6 +121,11 @@ impl GitHub {
     /// The request bodies of the pull requests, in their order.
     pub fn pulls(&self) -> Vec<Value> {
         self.state.lock().unwrap().pulls.clone()
+    }
+
+    /// The branches of pull requests are in this repository of `lab`'s.
+    pub fn fork(&self, name: &str) {
+        self.state.lock().unwrap().fork = Some(name.to_owned());
     }
 
     /// What the following looks at a commit's checks find, one after the other; the last one for good.
@@ -255,7 +262,8 @@ fn tagged(state: &Mutex<Shown>, headers: &HeaderMap, body: &Value) -> Response {
     ([(header::ETAG, tag)], axum::Json(body)).into_response()
 }
 
-/// Opens one (docs.github.com/rest/pulls/pulls#create-a-pull-request): with a token alone, from a branch named `owner:branch`, once.
+/// Opens one (docs.github.com/rest/pulls/pulls#create-a-pull-request): with a token alone, from a branch named `owner:branch`, once. Of two
+/// repositories of one owner `head_repo` names the one with the branch.
 async fn open_pull(
     State(state): Shared,
     Path((owner, name)): Path<(String, String)>,
@@ -267,15 +275,19 @@ async fn open_pull(
         Ok(_) => return refuse(404, "Not Found"),
         Err(refusal) => return *refusal,
     }
-    let invalid = |message: String| {
-        let errors = [json!({ "resource": "PullRequest", "code": "custom", "message": message })];
-        let body = json!({ "message": "Validation Failed", "errors": errors, "status": "422" });
+    let refused = |error: Value| {
+        let body = json!({ "message": "Validation Failed", "errors": [error], "status": "422" });
         (StatusCode::UNPROCESSABLE_ENTITY, axum::Json(body)).into_response()
     };
+    let invalid = |message: String| refused(json!({ "resource": "PullRequest", "code": "custom", "message": message }));
     let mut shown = state.lock().unwrap();
     let text = |key: &str| wanted[key].as_str().unwrap_or_default().to_owned();
     if text("title").is_empty() || !text("head").contains(':') || text("base") != "main" {
         return invalid(format!("head, base or title is invalid: {wanted}"));
+    }
+    let named = wanted["head_repo"].as_str().unwrap_or("lab/shop");
+    if text("head").starts_with("lab:") && named != shown.fork.as_deref().unwrap_or("lab/shop") {
+        return refused(json!({ "resource": "PullRequest", "field": "head", "code": "invalid" }));
     }
     if shown.pulls.iter().any(|pull| pull["head"] == wanted["head"]) {
         return invalid(format!("A pull request already exists for {}.", text("head")));

@@ -247,6 +247,25 @@ async fn a_branch_of_that_name_with_another_commit_is_never_moved() {
     assert!(upstream.api.pulls().is_empty());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_that_the_upstreams_owner_has_beside_it_is_named() {
+    let upstream = Upstream::start().await;
+    upstream.server.add_repository("lab/shop-fork", true).await.unwrap();
+    upstream.api.fork("lab/shop-fork");
+    let (home, request) = upstream.home();
+    // GitHub looks for a branch of that owner's in the repository itself, and names the field alone.
+    let refusal = home.refused(&request).await;
+    assert!(refusal.what.contains("without a pull request"), "{refusal:?}");
+    let why = &refusal.reasons[0];
+    assert!(why.ends_with("refuses the pull request (422): Validation Failed; head is invalid"), "{why}");
+    let propose = request.propose.clone().map(|it| Propose { fork: Some("lab/shop-fork".to_owned()), ..it });
+    let brought = home.brought(&FetchRequest { propose, ..request }).await;
+    assert!(brought.pull.is_some_and(|pull| !pull.known));
+    let made = &upstream.api.pulls()[0];
+    assert_eq!(made["head"], "lab:agent/7-fix");
+    assert_eq!(made["head_repo"], "lab/shop-fork");
+}
+
 /// An approved branch is proposed and the upstream's CI waited for, which says this at each look.
 async fn watched(checks: Vec<Checks>) -> (Upstream, Brought, Vec<UpstreamChecks>) {
     let upstream = Upstream::start().await;

@@ -7,6 +7,9 @@ use crate::git::RemoteUrl;
 use crate::upstream::{Answers, GitHub, GitHubError, name_in, name_of};
 use anyhow::Result;
 
+/// What to do where git cannot read it.
+const HINT: &str = "name a git repository that has a commit, by a path or an address that `git ls-remote` can read";
+
 /// What is copied.
 pub(super) struct Source {
     /// Its address.
@@ -18,9 +21,8 @@ pub(super) struct Source {
 }
 
 pub(super) async fn source_of(config: &Process, text: &str, printer: &Printer) -> Result<Source> {
-    let hint = "name a git repository that has a commit, by a path or an address that `git ls-remote` can read";
     if let Some(path) = std::fs::canonicalize(text).ok().filter(|_| !text.contains("://")) {
-        return Ok(Source { address: RemoteUrl::parse(&path.display().to_string())?, id: 0, hint: hint.to_owned() });
+        return Ok(Source { address: RemoteUrl::parse(&path.display().to_string())?, id: 0, hint: HINT.to_owned() });
     }
     if name_of(text).is_some() {
         return on_github(&config.upstream.github(), text, printer).await;
@@ -28,11 +30,19 @@ pub(super) async fn source_of(config: &Process, text: &str, printer: &Printer) -
     let url = RemoteUrl::parse(text)?;
     match config.upstream.github_of(text).zip(name_in(text)) {
         Some((host, name)) => on_github(&host, &name, printer).await,
-        None => {
-            let private = "; a private one over https needs a token file for its server under [[upstream.hosts]]";
-            Ok(Source { address: url, id: 0, hint: format!("{hint}{private}") })
-        }
+        None => Ok(Source { address: url, id: 0, hint: hint_for(text) }),
     }
+}
+
+/// What to do where git cannot read an address that is on no GitHub.
+fn hint_for(address: &str) -> String {
+    let private = "a private one over https needs a token file for its server under [[upstream.hosts]]";
+    let web = address.starts_with("http://") || address.starts_with("https://");
+    let ending = match web && !address.trim_end_matches('/').ends_with(".git") {
+        true => "; git follows no redirection here, so write .git at the end where the server wants that (GitLab does)",
+        false => "",
+    };
+    format!("{HINT}; {private}{ending}")
 }
 
 /// What GitHub says of it. Where it takes no request now, git is tried all the same.
@@ -105,6 +115,19 @@ fn same_source(one: &str, other: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// GitLab redirects git from an address without it.
+    #[test]
+    fn an_address_without_git_at_its_end_may_need_that() {
+        for (address, asked) in [
+            ("https://gitlab.com/lab/shop", true),
+            ("https://gitlab.com/lab/shop/", true),
+            ("https://gitlab.com/lab/shop.git", false),
+            ("git@gitlab.com:lab/shop", false),
+        ] {
+            assert_eq!(hint_for(address).contains("write .git at the end"), asked, "{address}");
+        }
+    }
 
     #[test]
     fn a_repository_is_the_same_by_its_number_and_otherwise_by_its_address() {
