@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Ends every other connection to the database.
+const END_OTHERS: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+
 fn at(server: &server::Server) -> Location {
     Location::Postgres(server.database().parse().expect("an address"))
 }
@@ -132,6 +135,37 @@ async fn a_server_takes_the_keepalives_of_a_writer() {
     sqlx::raw_sql(location::KEEPALIVES).execute(&pool).await.expect("taken");
 }
 
+/// Changes a setting of the database, for connections that are made from now on.
+async fn set(fresh: &Fresh, setting: &str) {
+    let Location::Postgres(url) = &fresh.location else { panic!("a server") };
+    let sql = format!("ALTER DATABASE {} SET {setting}", url.path().trim_start_matches('/'));
+    sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&fresh.by_hand().await).await.expect("set");
+}
+
+/// After a failover the server's name may lead to the former primary for a while, and a connection that is made then would stay there.
+#[tokio::test]
+async fn a_standby_is_neither_written_to_nor_read_from_and_the_primary_is_found_again() {
+    let Some(fresh) = Fresh::database() else { return };
+    let store = fresh.open().await;
+    assert!(store.note_input("comment:1#0", 9).await.expect("stored"));
+    let by_hand = fresh.by_hand().await;
+    // Found before the server's own function, so that the server says of itself that it is a standby.
+    set(&fresh, "search_path = public, pg_catalog").await;
+    let standby = "CREATE FUNCTION public.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT TRUE'";
+    sqlx::raw_sql(standby).execute(&by_hand).await.expect("made");
+    sqlx::raw_sql(END_OTHERS).execute(&by_hand).await.expect("ended");
+    let refused = Store::open(fresh.location.clone()).await.map(|_| ()).expect_err("refused").to_string();
+    assert!(refused.contains("this server is a standby"), "{refused}");
+    for _ in 0..3 {
+        store.note_input("comment:2#0", 9).await.expect_err("not stored");
+    }
+    store.knows_input("comment:1#0").await.expect_err("not read");
+    assert!(Store::look(fresh.location.clone()).await.expect("looked").is_some(), "who only looks may read there");
+    sqlx::raw_sql("DROP FUNCTION public.pg_is_in_recovery()").execute(&by_hand).await.expect("dropped");
+    assert!(store.note_input("comment:2#0", 9).await.expect("stored"), "nothing of the tries before was");
+    assert!(store.knows_input("comment:2#0").await.expect("read"));
+}
+
 /// A proxy to the server that can fall silent: connections stay open, but pass no bytes. Returns its port.
 fn silent_on(server: &std::path::Path, silent: std::sync::Arc<std::sync::atomic::AtomicBool>) -> u16 {
     use std::io::{Read as _, Write as _};
@@ -195,8 +229,7 @@ async fn a_server_that_falls_silent_holds_up_nobody_for_good() {
     silent.store(false, std::sync::atomic::Ordering::SeqCst);
     // The server does not know, so its old connection holds the lock until it is ended, here by hand.
     let pool = Location::Postgres(at).by_hand().await.expect("open");
-    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
-    sqlx::raw_sql(end).execute(&pool).await.expect("ended");
+    sqlx::raw_sql(END_OTHERS).execute(&pool).await.expect("ended");
     for _ in 0..10 {
         if store.note_input("comment:2#0", 9).await.is_ok() && !store.log(id).await.expect("read").is_empty() {
             return;
