@@ -40,6 +40,9 @@ const NO_STANDSTILL: &str = "SET idle_in_transaction_session_timeout = 5000";
 /// and connections that are made to it then would stay there.
 const STANDBY: &str = "SELECT pg_is_in_recovery()";
 
+/// The encoding of a database, which it keeps for good.
+const ENCODING: &str = "SELECT current_setting('server_encoding')";
+
 /// How long the lock is waited for. The end of a local socket is noticed at once, that of a network connection only by the keepalives
 /// below.
 const LOCK_WITHIN: Duration = Duration::from_secs(3);
@@ -188,6 +191,7 @@ impl Location {
         let mut connection = self.writing(LOCK_WITH_OTHERS, "another caisson copies this database").await?;
         if self.is_shared() {
             no_standby(&mut connection).await?;
+            of_all_characters(&mut connection).await?;
             connection.execute(NO_STANDSTILL).await?;
         }
         Ok(connection)
@@ -362,6 +366,18 @@ async fn locked(connection: &mut AnyConnection, lock: &'static str, patience: Du
 async fn no_standby(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
     if sqlx::query_scalar::<_, bool>(STANDBY).fetch_one(connection).await? {
         let why = "this server is a standby, which takes no writes: name the primary";
+        return Err(sqlx::Error::Configuration(why.into()));
+    }
+    Ok(())
+}
+
+/// Refuses a database that cannot hold every character, because a step with such a text could never be stored. SQL_ASCII takes bytes as they
+/// come.
+async fn of_all_characters(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
+    let encoding: String = sqlx::query_scalar(ENCODING).fetch_one(connection).await?;
+    if !matches!(encoding.as_str(), "UTF8" | "SQL_ASCII") {
+        let remedy = "make one with ENCODING 'UTF8' TEMPLATE template0";
+        let why = format!("the database has the encoding {encoding}, which lacks characters of texts: {remedy}");
         return Err(sqlx::Error::Configuration(why.into()));
     }
     Ok(())

@@ -166,6 +166,30 @@ async fn a_standby_is_neither_written_to_nor_read_from_and_the_primary_is_found_
     assert!(store.knows_input("comment:2#0").await.expect("read"));
 }
 
+/// A task whose log cannot be stored would be tried again for ever.
+#[tokio::test]
+async fn a_database_that_lacks_characters_is_refused() {
+    let Some(fresh) = Fresh::database() else { return };
+    let Location::Postgres(url) = &fresh.location else { panic!("a server") };
+    let by_hand = fresh.by_hand().await;
+    let another = async |encoding: &str| {
+        let name = format!("{}_{}", url.path().trim_start_matches('/'), encoding.to_lowercase());
+        let locale = "LC_COLLATE 'C' LC_CTYPE 'C'";
+        let sql = format!("CREATE DATABASE {name} ENCODING '{encoding}' {locale} TEMPLATE template0");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&by_hand).await.expect("made");
+        let mut at = url.clone();
+        at.set_path(&format!("/{name}"));
+        Location::Postgres(at)
+    };
+    let refused = Store::open(another("LATIN1").await).await.map(|_| ()).expect_err("refused").to_string();
+    assert!(refused.contains("LATIN1") && refused.contains("UTF8"), "{refused}");
+    let store = Store::open(another("SQL_ASCII").await).await.expect("open");
+    let id = acting(&store).await;
+    let text = "\u{201c}\u{fc}\u{201d} \u{1f600}";
+    store.keep_egress(id, vec![(1, 1, text.to_owned())]).await.expect("kept");
+    assert_eq!(store.egress(id).await.expect("read"), [text]);
+}
+
 /// A proxy to the server that can fall silent: connections stay open, but pass no bytes. Returns its port.
 fn silent_on(server: &std::path::Path, silent: std::sync::Arc<std::sync::atomic::AtomicBool>) -> u16 {
     use std::io::{Read as _, Write as _};
