@@ -166,6 +166,19 @@ async fn a_standby_is_neither_written_to_nor_read_from_and_the_primary_is_found_
     assert!(store.knows_input("comment:2#0").await.expect("read"));
 }
 
+/// A server that is to be fast would forget what it answered that it stored, if its machine loses power.
+#[tokio::test]
+async fn what_is_answered_to_be_stored_is_on_the_disk_whatever_the_servers_default_is() {
+    let Some(fresh) = Fresh::database() else { return };
+    for (default, expected) in [("off", "on"), ("on", "on"), ("remote_apply", "remote_apply")] {
+        set(&fresh, &format!("synchronous_commit = {default}")).await;
+        let mut writer = fresh.location.writer().await.expect("open");
+        let current = "SELECT current_setting('synchronous_commit')";
+        let found: String = sqlx::query_scalar(current).fetch_one(&mut writer).await.expect("read");
+        assert_eq!(found, expected, "where the default is {default}");
+    }
+}
+
 /// A task whose log cannot be stored would be tried again for ever.
 #[tokio::test]
 async fn a_database_that_lacks_characters_is_refused() {
