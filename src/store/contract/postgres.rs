@@ -240,16 +240,42 @@ fn silent_on(server: &std::path::Path, silent: std::sync::Arc<std::sync::atomic:
     port
 }
 
+/// The database at this address, reached by such a proxy.
+fn through(at: &url::Url, silent: std::sync::Arc<std::sync::atomic::AtomicBool>) -> Location {
+    let socket = at.query_pairs().find(|(key, _)| key == "host").map(|(_, at)| at.into_owned()).expect("a socket");
+    let port = silent_on(std::path::Path::new(&socket), silent);
+    let through = format!("postgres://caisson@127.0.0.1:{port}{}?sslmode=disable", at.path());
+    Location::postgres(through.parse().expect("an address"), None)
+}
+
+/// Neither its server nor the network closes the connection that it listens on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_hears_of_the_others_again_after_its_network_fell_silent() {
+    let Some(fresh) = Fresh::database() else { return };
+    let Location::Postgres(at) = &fresh.location else { panic!("a server") };
+    let silent = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let (near, far) = (fresh.open().await, Store::open(through(at, silent.clone())).await.expect("open"));
+    let mut wakes = far.wakes();
+    let all = async {
+        assert_eq!(wakes.next().await, Word::Unknown, "it only begins to hear");
+        silent.store(true, std::sync::atomic::Ordering::SeqCst);
+        near.deliver(delivery("d1", 1, b"{}")).await.expect("stored");
+        assert_eq!(wakes.next().await, Word::Unknown, "that was lost on its way");
+        silent.store(false, std::sync::atomic::Ordering::SeqCst);
+        assert_eq!(wakes.next().await, Word::Unknown, "it begins anew to hear");
+        near.deliver(delivery("d2", 2, b"{}")).await.expect("stored");
+        assert_eq!(wakes.next().await, Word::Delivery);
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), all).await.expect("it hears again");
+}
+
 /// Its machine lost power, so no connection is closed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_falls_silent_holds_up_nobody_for_good() {
     let Some(server) = server::Server::alone() else { return };
     let at = url::Url::parse(&server.database()).expect("an address");
-    let socket = at.query_pairs().find(|(key, _)| key == "host").map(|(_, at)| at.into_owned()).expect("a socket");
     let silent = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let port = silent_on(std::path::Path::new(&socket), silent.clone());
-    let through = format!("postgres://caisson@127.0.0.1:{port}{}?sslmode=disable", at.path());
-    let store = Store::open(Location::postgres(through.parse().expect("an address"), None)).await.expect("open");
+    let store = Store::open(through(&at, silent.clone())).await.expect("open");
     let id = acting(&store).await;
     // As many as there are readers, each with a running query when the server falls silent.
     let slow = || async { store.read(sqlx::query("SELECT pg_sleep(1)").fetch_all(&store.readers())).await.map(drop) };
