@@ -36,6 +36,17 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xa
 /// The server ends the session of a host that stops within a transaction, because it blocks all others.
 const NO_STANDSTILL: &str = "SET idle_in_transaction_session_timeout = 5000";
 
+/// Whether a server is a standby: it takes no writes and may be behind. After a failover a name may lead to the former primary for a while,
+/// and connections that are made to it then would stay there.
+const STANDBY: &str = "SELECT pg_is_in_recovery()";
+
+/// The encoding of a database, which it keeps for good.
+const ENCODING: &str = "SELECT current_setting('server_encoding')";
+
+/// A commit is on the disk when it is answered, as SQLite's is, also where the server's default is faster; any stricter default stays.
+const ON_DISK: &str =
+    "SELECT set_config('synchronous_commit', 'on', FALSE) WHERE current_setting('synchronous_commit') = 'off'";
+
 /// How long the lock is waited for. The end of a local socket is noticed at once, that of a network connection only by the keepalives
 /// below.
 const LOCK_WITHIN: Duration = Duration::from_secs(3);
@@ -183,6 +194,8 @@ impl Location {
     pub(super) async fn writer(&self) -> Result<AnyConnection, sqlx::Error> {
         let mut connection = self.writing(LOCK_WITH_OTHERS, "another caisson copies this database").await?;
         if self.is_shared() {
+            no_standby(&mut connection).await?;
+            of_all_characters(&mut connection).await?;
             connection.execute(NO_STANDSTILL).await?;
         }
         Ok(connection)
@@ -202,6 +215,7 @@ impl Location {
                 if !socket {
                     connection.execute(KEEPALIVES).await?;
                 }
+                connection.execute(ON_DISK).await?;
                 let patience = if socket { LOCK_WITHIN } else { LOCK_WITHIN_NETWORK };
                 if !locked(&mut connection, lock, patience).await? {
                     let _ = connection.close().await;
@@ -212,22 +226,31 @@ impl Location {
         Ok(connection)
     }
 
+    /// Connections for reading only, of whatever server answers.
+    pub(super) async fn lookers(&self, most: u32) -> Result<AnyPool, sqlx::Error> {
+        self.reading(most, false).connect_with(self.options(true)?).await
+    }
+
+    /// Connections for reading what a writer stored, also what it stored last.
     pub(super) async fn readers(&self, most: u32) -> Result<AnyPool, sqlx::Error> {
-        self.reading(most).connect_with(self.options(true)?).await
+        self.reading(most, true).connect_with(self.options(true)?).await
     }
 
     /// As [`Location::readers`], but each connects at its first query.
     pub(super) fn other_readers(&self, most: u32) -> Result<AnyPool, sqlx::Error> {
-        Ok(self.reading(most).connect_lazy_with(self.options(true)?))
+        Ok(self.reading(most, true).connect_lazy_with(self.options(true)?))
     }
 
-    fn reading(&self, most: u32) -> AnyPoolOptions {
+    fn reading(&self, most: u32, beside_a_writer: bool) -> AnyPoolOptions {
         let postgres = matches!(self, Self::Postgres(_));
         let pool = AnyPoolOptions::new().max_connections(most).acquire_timeout(CONNECTED_WITHIN);
         pool.after_connect(move |connection, _| {
             Box::pin(async move {
                 if postgres {
                     connection.execute("SET default_transaction_read_only = on").await?;
+                }
+                if postgres && beside_a_writer {
+                    no_standby(connection).await?;
                 }
                 Ok(())
             })
@@ -342,6 +365,27 @@ async fn locked(connection: &mut AnyConnection, lock: &'static str, patience: Du
         tokio::time::sleep(LOCK_PAUSE).await;
     }
     Ok(true)
+}
+
+/// Refuses a server that is a standby. What asked connects anew the next time, and comes to the primary once the name leads there.
+async fn no_standby(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
+    if sqlx::query_scalar::<_, bool>(STANDBY).fetch_one(connection).await? {
+        let why = "this server is a standby, which takes no writes: name the primary";
+        return Err(sqlx::Error::Configuration(why.into()));
+    }
+    Ok(())
+}
+
+/// Refuses a database that cannot hold every character, because a step with such a text could never be stored. SQL_ASCII takes bytes as they
+/// come.
+async fn of_all_characters(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
+    let encoding: String = sqlx::query_scalar(ENCODING).fetch_one(connection).await?;
+    if !matches!(encoding.as_str(), "UTF8" | "SQL_ASCII") {
+        let remedy = "make one with ENCODING 'UTF8' TEMPLATE template0";
+        let why = format!("the database has the encoding {encoding}, which lacks characters of texts: {remedy}");
+        return Err(sqlx::Error::Configuration(why.into()));
+    }
+    Ok(())
 }
 
 /// The error for a server that does not answer: the connection is useless, and it is unknown whether a write was stored.

@@ -16,7 +16,7 @@ impl Store {
         if !location.exists() {
             return Ok(None);
         }
-        let readers = location.readers(2).await.map_err(|error| location.failed(error))?;
+        let readers = location.lookers(2).await.map_err(|error| location.failed(error))?;
         let newest = "SELECT COALESCE(MAX(version), 0) FROM _sqlx_migrations WHERE success";
         let found: i64 = match sqlx::query_scalar(newest).fetch_one(&readers).await {
             Ok(found) => found,

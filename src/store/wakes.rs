@@ -1,7 +1,7 @@
 //! Notifications between hosts of one store: something arrived for a repository, a lease is free, or an entry was changed. Only hints: a
 //! host that misses one looks a little later by itself.
 
-use super::location::KEEPALIVES;
+use super::location::{KEEPALIVES, late};
 use super::queue::{Arrival, Write};
 use super::{Location, Store, StoreError};
 use sqlx::Executor;
@@ -57,10 +57,13 @@ impl Store {
 }
 
 impl Wakes {
-    /// Returns after a notification from any host, or when one may have been missed.
+    /// Returns after a notification from any host, or when one may have been missed. Where none came for as long as an answer may take it is
+    /// listened anew, because a server or a network that falls silent closes no connection, and who only listens would wait for ever.
     pub async fn next(&mut self) -> Word {
+        let Some(limit) = self.location.answers_within() else { return std::future::pending().await };
         let Some(listener) = &mut self.listener else {
-            match listen(&self.location).await {
+            let listener = tokio::time::timeout(limit, listen(&self.location)).await;
+            match listener.unwrap_or_else(|_| Err(StoreError::Sql(late(limit)))) {
                 Ok(listener) => self.listener = Some(listener),
                 Err(error) => {
                     tracing::debug!(%error, "other hosts are not heard");
@@ -69,7 +72,8 @@ impl Wakes {
             }
             return Word::Unknown;
         };
-        match listener.try_recv().await.map(|told| told.map(|told| told.payload().to_owned())) {
+        let heard = tokio::time::timeout(limit, listener.try_recv()).await.unwrap_or_else(|_| Err(late(limit)));
+        match heard.map(|told| told.map(|told| told.payload().to_owned())) {
             Ok(Some(payload)) if payload == "delivery" => Word::Delivery,
             Ok(Some(payload)) if payload == "lease" => Word::Lease,
             Ok(Some(payload)) if payload == "repository" => Word::Repository,

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Ends every other connection to the database.
+const END_OTHERS: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+
 fn at(server: &server::Server) -> Location {
     Location::Postgres(server.database().parse().expect("an address"))
 }
@@ -132,6 +135,74 @@ async fn a_server_takes_the_keepalives_of_a_writer() {
     sqlx::raw_sql(location::KEEPALIVES).execute(&pool).await.expect("taken");
 }
 
+/// Changes a setting of the database, for connections that are made from now on.
+async fn set(fresh: &Fresh, setting: &str) {
+    let Location::Postgres(url) = &fresh.location else { panic!("a server") };
+    let sql = format!("ALTER DATABASE {} SET {setting}", url.path().trim_start_matches('/'));
+    sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&fresh.by_hand().await).await.expect("set");
+}
+
+/// After a failover the server's name may lead to the former primary for a while, and a connection that is made then would stay there.
+#[tokio::test]
+async fn a_standby_is_neither_written_to_nor_read_from_and_the_primary_is_found_again() {
+    let Some(fresh) = Fresh::database() else { return };
+    let store = fresh.open().await;
+    assert!(store.note_input("comment:1#0", 9).await.expect("stored"));
+    let by_hand = fresh.by_hand().await;
+    // Found before the server's own function, so that the server says of itself that it is a standby.
+    set(&fresh, "search_path = public, pg_catalog").await;
+    let standby = "CREATE FUNCTION public.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT TRUE'";
+    sqlx::raw_sql(standby).execute(&by_hand).await.expect("made");
+    sqlx::raw_sql(END_OTHERS).execute(&by_hand).await.expect("ended");
+    let refused = Store::open(fresh.location.clone()).await.map(|_| ()).expect_err("refused").to_string();
+    assert!(refused.contains("this server is a standby"), "{refused}");
+    for _ in 0..3 {
+        store.note_input("comment:2#0", 9).await.expect_err("not stored");
+    }
+    store.knows_input("comment:1#0").await.expect_err("not read");
+    assert!(Store::look(fresh.location.clone()).await.expect("looked").is_some(), "who only looks may read there");
+    sqlx::raw_sql("DROP FUNCTION public.pg_is_in_recovery()").execute(&by_hand).await.expect("dropped");
+    assert!(store.note_input("comment:2#0", 9).await.expect("stored"), "nothing of the tries before was");
+    assert!(store.knows_input("comment:2#0").await.expect("read"));
+}
+
+/// A server that is to be fast would forget what it answered that it stored, if its machine loses power.
+#[tokio::test]
+async fn what_is_answered_to_be_stored_is_on_the_disk_whatever_the_servers_default_is() {
+    let Some(fresh) = Fresh::database() else { return };
+    for (default, expected) in [("off", "on"), ("on", "on"), ("remote_apply", "remote_apply")] {
+        set(&fresh, &format!("synchronous_commit = {default}")).await;
+        let mut writer = fresh.location.writer().await.expect("open");
+        let current = "SELECT current_setting('synchronous_commit')";
+        let found: String = sqlx::query_scalar(current).fetch_one(&mut writer).await.expect("read");
+        assert_eq!(found, expected, "where the default is {default}");
+    }
+}
+
+/// A task whose log cannot be stored would be tried again for ever.
+#[tokio::test]
+async fn a_database_that_lacks_characters_is_refused() {
+    let Some(fresh) = Fresh::database() else { return };
+    let Location::Postgres(url) = &fresh.location else { panic!("a server") };
+    let by_hand = fresh.by_hand().await;
+    let another = async |encoding: &str| {
+        let name = format!("{}_{}", url.path().trim_start_matches('/'), encoding.to_lowercase());
+        let locale = "LC_COLLATE 'C' LC_CTYPE 'C'";
+        let sql = format!("CREATE DATABASE {name} ENCODING '{encoding}' {locale} TEMPLATE template0");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&by_hand).await.expect("made");
+        let mut at = url.clone();
+        at.set_path(&format!("/{name}"));
+        Location::Postgres(at)
+    };
+    let refused = Store::open(another("LATIN1").await).await.map(|_| ()).expect_err("refused").to_string();
+    assert!(refused.contains("LATIN1") && refused.contains("UTF8"), "{refused}");
+    let store = Store::open(another("SQL_ASCII").await).await.expect("open");
+    let id = acting(&store).await;
+    let text = "\u{201c}\u{fc}\u{201d} \u{1f600}";
+    store.keep_egress(id, vec![(1, 1, text.to_owned())]).await.expect("kept");
+    assert_eq!(store.egress(id).await.expect("read"), [text]);
+}
+
 /// A proxy to the server that can fall silent: connections stay open, but pass no bytes. Returns its port.
 fn silent_on(server: &std::path::Path, silent: std::sync::Arc<std::sync::atomic::AtomicBool>) -> u16 {
     use std::io::{Read as _, Write as _};
@@ -169,16 +240,42 @@ fn silent_on(server: &std::path::Path, silent: std::sync::Arc<std::sync::atomic:
     port
 }
 
+/// The database at this address, reached by such a proxy.
+fn through(at: &url::Url, silent: std::sync::Arc<std::sync::atomic::AtomicBool>) -> Location {
+    let socket = at.query_pairs().find(|(key, _)| key == "host").map(|(_, at)| at.into_owned()).expect("a socket");
+    let port = silent_on(std::path::Path::new(&socket), silent);
+    let through = format!("postgres://caisson@127.0.0.1:{port}{}?sslmode=disable", at.path());
+    Location::postgres(through.parse().expect("an address"), None)
+}
+
+/// Neither its server nor the network closes the connection that it listens on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_hears_of_the_others_again_after_its_network_fell_silent() {
+    let Some(fresh) = Fresh::database() else { return };
+    let Location::Postgres(at) = &fresh.location else { panic!("a server") };
+    let silent = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let (near, far) = (fresh.open().await, Store::open(through(at, silent.clone())).await.expect("open"));
+    let mut wakes = far.wakes();
+    let all = async {
+        assert_eq!(wakes.next().await, Word::Unknown, "it only begins to hear");
+        silent.store(true, std::sync::atomic::Ordering::SeqCst);
+        near.deliver(delivery("d1", 1, b"{}")).await.expect("stored");
+        assert_eq!(wakes.next().await, Word::Unknown, "that was lost on its way");
+        silent.store(false, std::sync::atomic::Ordering::SeqCst);
+        assert_eq!(wakes.next().await, Word::Unknown, "it begins anew to hear");
+        near.deliver(delivery("d2", 2, b"{}")).await.expect("stored");
+        assert_eq!(wakes.next().await, Word::Delivery);
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), all).await.expect("it hears again");
+}
+
 /// Its machine lost power, so no connection is closed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_falls_silent_holds_up_nobody_for_good() {
     let Some(server) = server::Server::alone() else { return };
     let at = url::Url::parse(&server.database()).expect("an address");
-    let socket = at.query_pairs().find(|(key, _)| key == "host").map(|(_, at)| at.into_owned()).expect("a socket");
     let silent = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let port = silent_on(std::path::Path::new(&socket), silent.clone());
-    let through = format!("postgres://caisson@127.0.0.1:{port}{}?sslmode=disable", at.path());
-    let store = Store::open(Location::postgres(through.parse().expect("an address"), None)).await.expect("open");
+    let store = Store::open(through(&at, silent.clone())).await.expect("open");
     let id = acting(&store).await;
     // As many as there are readers, each with a running query when the server falls silent.
     let slow = || async { store.read(sqlx::query("SELECT pg_sleep(1)").fetch_all(&store.readers())).await.map(drop) };
@@ -195,8 +292,7 @@ async fn a_server_that_falls_silent_holds_up_nobody_for_good() {
     silent.store(false, std::sync::atomic::Ordering::SeqCst);
     // The server does not know, so its old connection holds the lock until it is ended, here by hand.
     let pool = Location::Postgres(at).by_hand().await.expect("open");
-    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
-    sqlx::raw_sql(end).execute(&pool).await.expect("ended");
+    sqlx::raw_sql(END_OTHERS).execute(&pool).await.expect("ended");
     for _ in 0..10 {
         if store.note_input("comment:2#0", 9).await.is_ok() && !store.log(id).await.expect("read").is_empty() {
             return;
