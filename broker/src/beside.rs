@@ -120,3 +120,19 @@ async fn the_way_out_stays_for_a_task_and_goes_with_the_rest() {
     reaper.teardown().await.unwrap();
     assert_eq!(world.router.asked(), ["remove", "sweep"]);
 }
+
+#[tokio::test]
+async fn a_runner_whose_volume_was_removed_is_supplied_again() {
+    let world = world();
+    let containers = &world.service.containers;
+    containers.create(&spec("verify-1", None)).await.unwrap();
+    let supplied = world.engine.filled();
+    assert!(supplied.len() == 1 && supplied[0].contains("-runner-"), "{supplied:?}");
+    containers.remove("verify-1").await.unwrap();
+    world.engine.prune_volumes();
+    assert_eq!(world.engine.filled(), [""; 0]);
+    containers.create(&spec("verify-2", None)).await.unwrap();
+    assert_eq!(world.engine.filled(), supplied, "otherwise nothing could be started in it");
+    world.service.reaper.teardown().await.unwrap();
+    assert_eq!(world.engine.all(), [""; 0], "and it is ours");
+}

@@ -104,6 +104,19 @@ impl MemoryEngine {
         self.cut.is_some_and(|(at, _)| self.state().calls > at)
     }
 
+    /// Removes every volume that no container mounts, as `docker volume prune` does.
+    pub fn prune_volumes(&self) {
+        let mut state = self.state();
+        let used: Vec<String> = state.containers.values().flat_map(|it| mounted(&it.body)).collect();
+        state.volumes.retain(|name, _| used.contains(name));
+    }
+
+    /// Names of the volumes in which something was put.
+    pub fn filled(&self) -> Vec<String> {
+        let state = self.state();
+        state.volumes.iter().filter(|(_, (_, tar))| !tar.is_empty()).map(|(name, _)| name.clone()).collect()
+    }
+
     /// Names and kinds of all containers, volumes and networks, and the machine's table.
     pub fn all(&self) -> Vec<String> {
         let state = self.state();
@@ -132,6 +145,12 @@ impl State {
         let mounts = self.containers.get(id)?.body.host_config.as_ref()?.mounts.as_ref()?;
         mounts.iter().find(|it| it.target.as_deref() == Some(directory))?.source.clone()
     }
+}
+
+/// Names of the volumes that a container of this configuration mounts.
+fn mounted(body: &ContainerCreateBody) -> Vec<String> {
+    let mounts = body.host_config.clone().unwrap_or_default().mounts.unwrap_or_default();
+    mounts.into_iter().filter_map(|mount| mount.source).collect()
 }
 
 fn gone(name: &str) -> Problem {
@@ -220,6 +239,10 @@ impl Engine for MemoryEngine {
             state.made += 1;
             let id = format!("id-{:03}", state.made);
             let named = body.networking_config.as_ref().and_then(|it| it.endpoints_config.clone());
+            // The engine creates a volume that is not there, without labels and empty.
+            for volume in mounted(&body) {
+                state.volumes.entry(volume).or_default();
+            }
             let status = ContainerStateStatusEnum::CREATED;
             let container = Container { name: name.to_owned(), body, status, networks: named.unwrap_or_default() };
             state.containers.insert(id.clone(), container);
@@ -323,9 +346,7 @@ impl Engine for MemoryEngine {
 
     async fn remove_volume(&self, name: &str) -> Result<(), Problem> {
         self.call(|state| {
-            let mounts = |it: &Container| it.body.host_config.clone().unwrap_or_default().mounts.unwrap_or_default();
-            let mut used = state.containers.values().flat_map(mounts);
-            if used.any(|mount| mount.source.as_deref() == Some(name)) {
+            if state.containers.values().any(|it| mounted(&it.body).iter().any(|volume| volume == name)) {
                 return Err(taken(name));
             }
             state.volumes.remove(name).map(drop).ok_or_else(|| gone(name))
