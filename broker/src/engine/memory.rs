@@ -104,6 +104,17 @@ impl MemoryEngine {
         self.cut.is_some_and(|(at, _)| self.state().calls > at)
     }
 
+    /// Ends all containers, as a restart of the engine does.
+    pub fn end_all(&self) {
+        let ended = ContainerStateStatusEnum::EXITED;
+        self.state().containers.values_mut().for_each(|it| it.status = ended);
+    }
+
+    /// Removes every network, as `docker network prune` does where no container runs.
+    pub fn prune_networks(&self) {
+        self.state().networks.clear();
+    }
+
     /// Removes every volume that no container mounts, as `docker volume prune` does.
     pub fn prune_volumes(&self) {
         let mut state = self.state();
@@ -138,6 +149,15 @@ impl State {
 
     fn set(&mut self, id: &str, status: ContainerStateStatusEnum) -> Result<(), Problem> {
         self.one(id).map(|it| it.status = status)
+    }
+
+    /// Attaches to networks, whose ids the container keeps even if others of these names take their place.
+    fn attached(&self, networks: HashMap<String, EndpointSettings>) -> HashMap<String, EndpointSettings> {
+        let attached = |(name, it): (String, EndpointSettings)| {
+            let network_id = self.networks.get(&name).and_then(|network| network.id.clone());
+            (name, EndpointSettings { network_id, ..it })
+        };
+        networks.into_iter().map(attached).collect()
     }
 
     /// The volume mounted at this directory of a container.
@@ -239,12 +259,17 @@ impl Engine for MemoryEngine {
             state.made += 1;
             let id = format!("id-{:03}", state.made);
             let named = body.networking_config.as_ref().and_then(|it| it.endpoints_config.clone());
+            let mut named = named.unwrap_or_default();
+            let mode = body.host_config.as_ref().and_then(|host| host.network_mode.clone());
+            if let Some(mode) = mode.filter(|mode| state.networks.contains_key(mode)) {
+                named.entry(mode).or_default();
+            }
             // The engine creates a volume that is not there, without labels and empty.
             for volume in mounted(&body) {
                 state.volumes.entry(volume).or_default();
             }
-            let status = ContainerStateStatusEnum::CREATED;
-            let container = Container { name: name.to_owned(), body, status, networks: named.unwrap_or_default() };
+            let (status, networks) = (ContainerStateStatusEnum::CREATED, state.attached(named));
+            let container = Container { name: name.to_owned(), body, status, networks };
             state.containers.insert(id.clone(), container);
             Ok(id)
         })
@@ -252,6 +277,14 @@ impl Engine for MemoryEngine {
 
     async fn start(&self, id: &str) -> Result<(), Problem> {
         self.call(|state| {
+            let networks = state.one(id)?.networks.clone();
+            // Those of another router's networks are not known here.
+            let is_gone = |(name, it): &(&String, &EndpointSettings)| {
+                it.network_id.is_some() && state.networks.get(*name).is_none_or(|network| network.id != it.network_id)
+            };
+            if let Some((name, _)) = networks.iter().find(is_gone) {
+                return Err(gone(name));
+            }
             state.set(id, ContainerStateStatusEnum::RUNNING)?;
             // What the router's program does to the machine: `host fence TABLE …`, `host unfence TABLE`.
             let words = state.one(id)?.body.entrypoint.clone().unwrap_or_default();
@@ -356,9 +389,10 @@ impl Engine for MemoryEngine {
     async fn create_network(&self, network: NetworkCreateRequest) -> Result<(), Problem> {
         self.call(|state| {
             let name = network.name;
+            state.made += 1;
             let made = Network {
-                // As long as a real engine's ids.
-                id: Some(format!("{:064x}", state.networks.len() + 1)),
+                // As long as a real engine's ids, and never the same.
+                id: Some(format!("{:064x}", state.made)),
                 name: Some(name.clone()),
                 labels: network.labels,
                 ipam: network.ipam,
@@ -397,7 +431,8 @@ impl Engine for MemoryEngine {
     async fn connect(&self, network: &str, request: NetworkConnectRequest) -> Result<(), Problem> {
         self.call(|state| {
             let settings = request.endpoint_config.unwrap_or_default();
-            state.one(&request.container).map(|it| it.networks.insert(network.to_owned(), settings)).map(drop)
+            let attached = state.attached(HashMap::from([(network.to_owned(), settings)]));
+            state.one(&request.container).map(|it| it.networks.extend(attached))
         })
     }
 }
