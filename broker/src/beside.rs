@@ -136,3 +136,20 @@ async fn a_runner_whose_volume_was_removed_is_supplied_again() {
     world.service.reaper.teardown().await.unwrap();
     assert_eq!(world.engine.all(), [""; 0], "and it is ours");
 }
+
+#[tokio::test]
+async fn a_container_that_cannot_be_removed_keeps_no_other_one() {
+    let world = world();
+    let Service { containers, reaper, .. } = &world.service;
+    for name in ["verify-1", "verify-2", "verify-3"] {
+        containers.create(&spec(name, None)).await.unwrap();
+    }
+    world.engine.set_stuck(Some("caisson-one-box-verify-1"));
+    let why = reaper.reap(&["verify-3".to_owned()], &[]).await.unwrap_err();
+    assert_eq!((why.kind, why.text.as_str()), (ProblemKind::Engine, "its files are busy"));
+    let left = ["verify-1", "verify-3"].map(|name| format!("container caisson-one-box-{name} created"));
+    assert_eq!(self::containers(&world), left);
+    world.engine.set_stuck(None);
+    let removed = reaper.reap(&["verify-3".to_owned()], &[]).await.unwrap();
+    assert_eq!(removed, ["verify-1"]);
+}

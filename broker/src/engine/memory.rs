@@ -56,12 +56,14 @@ pub struct MemoryEngine {
     chance: Option<Mutex<u64>>,
     /// Output of containers, by the last word of their command.
     says: HashMap<&'static str, String>,
+    /// Name of a container that the engine fails to remove.
+    stuck: Mutex<Option<String>>,
 }
 
 impl MemoryEngine {
     /// `cut`: the number of the call that fails, and when; `says`: what a container's program prints, by a word of its command.
     pub fn new(cut: Option<(usize, Cut)>, says: HashMap<&'static str, String>) -> Self {
-        Self { state: Mutex::default(), cut, chance: None, says }
+        Self { state: Mutex::default(), cut, chance: None, says, stuck: Mutex::default() }
     }
 
     /// One call in 32 fails, half of these after taking effect; the same calls for the same seed.
@@ -102,6 +104,11 @@ impl MemoryEngine {
     /// Whether the failing call was reached.
     pub fn was_cut(&self) -> bool {
         self.cut.is_some_and(|(at, _)| self.state().calls > at)
+    }
+
+    /// Makes the removal of the container of this name fail, as where its files are busy.
+    pub fn set_stuck(&self, name: Option<&str>) {
+        *self.stuck.lock().unwrap_or_else(PoisonError::into_inner) = name.map(str::to_owned);
     }
 
     /// Ends all containers, as a restart of the engine does.
@@ -321,7 +328,13 @@ impl Engine for MemoryEngine {
     }
 
     async fn remove(&self, id: &str) -> Result<(), Problem> {
-        self.call(|state| state.containers.remove(id).map(drop).ok_or_else(|| gone(id)))
+        let stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.call(|state| {
+            if state.one(id).is_ok_and(|found| stuck.as_ref() == Some(&found.name)) {
+                return Err(Problem::new(ProblemKind::Engine, "its files are busy"));
+            }
+            state.containers.remove(id).map(drop).ok_or_else(|| gone(id))
+        })
     }
 
     async fn attach(&self, id: &str, _input: bool) -> Result<Streams, Problem> {
