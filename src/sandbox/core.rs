@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use domain::Loss;
-use protocol::broker::ImageInfo;
+use protocol::broker::{ImageInfo, ProblemKind};
 use protocol::runner::VERSION;
 use tokio_util::task::TaskTracker;
 
@@ -40,7 +40,11 @@ pub(super) struct Core {
 impl Core {
     /// The image the engine has under this reference.
     pub async fn image(&self, reference: &str) -> Result<Option<ImageInfo>> {
-        self.broker.image(reference).await.map_err(session::from_broker)
+        self.broker.image(reference).await.map_err(|e| match e.kind {
+            // The broker has used it and it is gone since: no sandbox is lost by that, and a broker that is started anew takes another.
+            ProblemKind::NotFound => SandboxError::Unavailable(e.text),
+            _ => session::from_broker(e),
+        })
     }
 
     /// A handle for a container that is removed when it is dropped.

@@ -24,22 +24,16 @@ use tokio::process::{Child, ChildStdin, Command};
 
 #[path = "local_connections.rs"]
 mod local_connections;
+#[path = "local_faults.rs"]
+mod local_faults;
 #[path = "local_host.rs"]
 mod local_host;
 #[path = "old_runner.rs"]
 mod old_runner;
 
-type Listeners = Arc<tokio::sync::Mutex<Vec<WriteHalf<DuplexStream>>>>;
+use local_faults::Faults;
 
-/// Faults that a test switches on.
-#[derive(Default)]
-pub struct Faults {
-    pub no_pause: AtomicBool,
-    /// Milliseconds that a removal takes.
-    pub slow_removal: AtomicUsize,
-    /// Pauses that were asked for.
-    pub pauses: AtomicUsize,
-}
+type Listeners = Arc<tokio::sync::Mutex<Vec<WriteHalf<DuplexStream>>>>;
 
 /// See the module's documentation.
 pub struct LocalBroker {
@@ -422,6 +416,7 @@ impl Broker for LocalBroker {
     }
 
     async fn image(&self, reference: &str) -> Result<Option<ImageInfo>> {
+        self.faults.has_image(reference)?;
         // The part of the name after `=` is the image's version.
         let version = reference.split_once('=').map(|(_, version)| version.to_owned());
         Ok((!reference.starts_with("missing")).then(|| ImageInfo { id: "sha256:local".to_owned(), size: 0, version }))

@@ -1,0 +1,29 @@
+//! What goes wrong with a local broker, as a test switches it on.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use caisson::sandbox::broker::Result;
+use protocol::broker::{Problem, ProblemKind};
+
+/// Faults that a test switches on.
+#[derive(Default)]
+pub struct Faults {
+    pub no_pause: AtomicBool,
+    /// Milliseconds that a removal takes.
+    pub slow_removal: AtomicUsize,
+    /// Pauses that were asked for.
+    pub pauses: AtomicUsize,
+    /// Whether the images that the broker has used were removed from the engine.
+    pub images_gone: AtomicBool,
+}
+
+impl Faults {
+    /// An error in the broker's words while the images are gone.
+    pub fn has_image(&self, reference: &str) -> Result<()> {
+        if !self.images_gone.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let why = format!("image {reference} was 0123456789ab and is gone; start the broker anew to take another");
+        Err(Problem::new(ProblemKind::NotFound, why))
+    }
+}
