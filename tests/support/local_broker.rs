@@ -307,6 +307,9 @@ impl Broker for LocalBroker {
     }
 
     async fn start(&self, name: &str) -> Result<()> {
+        if self.faults.sweeps(name) {
+            self.remove(name).await?;
+        }
         self.with(name, |local| match local.state {
             ContainerState::Running | ContainerState::Paused => Ok(()),
             _ => local.start(&self.home).map_err(|e| Problem::new(ProblemKind::Engine, e.to_string())),

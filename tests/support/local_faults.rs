@@ -1,5 +1,6 @@
 //! What goes wrong with a local broker, as a test switches it on.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use caisson::sandbox::broker::Result;
@@ -15,9 +16,16 @@ pub struct Faults {
     pub pauses: AtomicUsize,
     /// Whether the images that the broker has used were removed from the engine.
     pub images_gone: AtomicBool,
+    /// Beginning of the name of the next container that somebody removes between its creation and its start.
+    pub swept: Mutex<Option<String>>,
 }
 
 impl Faults {
+    /// Whether somebody removes this container before its start; once.
+    pub fn sweeps(&self, name: &str) -> bool {
+        self.swept.lock().unwrap().take_if(|beginning| name.starts_with(beginning.as_str())).is_some()
+    }
+
     /// An error in the broker's words while the images are gone.
     pub fn has_image(&self, reference: &str) -> Result<()> {
         if !self.images_gone.load(Ordering::SeqCst) {
