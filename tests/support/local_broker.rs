@@ -311,7 +311,8 @@ impl Broker for LocalBroker {
             self.remove(name).await?;
         }
         self.with(name, |local| match local.state {
-            ContainerState::Running | ContainerState::Paused => Ok(()),
+            ContainerState::Running => Ok(()),
+            ContainerState::Paused => Err(conflict("is paused; unpause it instead")),
             _ => local.start(&self.home).map_err(|e| Problem::new(ProblemKind::Engine, e.to_string())),
         })
     }
@@ -377,6 +378,9 @@ impl Broker for LocalBroker {
         tokio::time::sleep(Duration::from_millis(self.faults.slow_removal.load(Ordering::SeqCst) as u64)).await;
         // Held to the end, so that a container created meanwhile under this name gets its own files.
         let mut containers = self.containers.lock().unwrap();
+        if containers.contains_key(name) && self.faults.keeps() {
+            return Err(Problem::new(ProblemKind::Engine, "its files are busy"));
+        }
         if let Some(mut local) = containers.remove(name) {
             local.stop(End::Stopped);
             // What it ran is killed with it, a moment later, and may write until then. Whatever has odd permissions in there is

@@ -18,9 +18,16 @@ pub struct Faults {
     pub images_gone: AtomicBool,
     /// Beginning of the name of the next container that somebody removes between its creation and its start.
     pub swept: Mutex<Option<String>>,
+    /// Whether the next removal of a container fails.
+    pub stuck: AtomicBool,
 }
 
 impl Faults {
+    /// Whether the engine fails to remove a container now; once.
+    pub fn keeps(&self) -> bool {
+        self.stuck.swap(false, Ordering::SeqCst)
+    }
+
     /// Whether somebody removes this container before its start; once.
     pub fn sweeps(&self, name: &str) -> bool {
         self.swept.lock().unwrap().take_if(|beginning| name.starts_with(beginning.as_str())).is_some()

@@ -275,3 +275,15 @@ async fn tests_whose_container_somebody_removes_before_they_run_have_not_failed(
     let judged = world.sandboxes.verification.verify(&spec).await.expect("judged");
     assert_eq!(judged.exit_code, Some(0));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_container_that_could_not_be_removed_goes_with_the_next_one() {
+    let world = World::new().await;
+    let spec = world.checks(&world.base, Some("true"));
+    world.broker.faults.stuck.store(true, Ordering::SeqCst);
+    world.sandboxes.runs.run_on(&spec, "one").await.expect("run");
+    let left = world.left().await;
+    assert!(left.len() == 1 && left[0].ends_with("-one"), "{left:?}");
+    world.sandboxes.runs.run_on(&spec, "two").await.expect("run");
+    assert_eq!(world.left().await, [""; 0]);
+}
