@@ -120,3 +120,36 @@ async fn the_way_out_stays_for_a_task_and_goes_with_the_rest() {
     reaper.teardown().await.unwrap();
     assert_eq!(world.router.asked(), ["remove", "sweep"]);
 }
+
+#[tokio::test]
+async fn a_runner_whose_volume_was_removed_is_supplied_again() {
+    let world = world();
+    let containers = &world.service.containers;
+    containers.create(&spec("verify-1", None)).await.unwrap();
+    let supplied = world.engine.filled();
+    assert!(supplied.len() == 1 && supplied[0].contains("-runner-"), "{supplied:?}");
+    containers.remove("verify-1").await.unwrap();
+    world.engine.prune_volumes();
+    assert_eq!(world.engine.filled(), [""; 0]);
+    containers.create(&spec("verify-2", None)).await.unwrap();
+    assert_eq!(world.engine.filled(), supplied, "otherwise nothing could be started in it");
+    world.service.reaper.teardown().await.unwrap();
+    assert_eq!(world.engine.all(), [""; 0], "and it is ours");
+}
+
+#[tokio::test]
+async fn a_container_that_cannot_be_removed_keeps_no_other_one() {
+    let world = world();
+    let Service { containers, reaper, .. } = &world.service;
+    for name in ["verify-1", "verify-2", "verify-3"] {
+        containers.create(&spec(name, None)).await.unwrap();
+    }
+    world.engine.set_stuck(Some("caisson-one-box-verify-1"));
+    let why = reaper.reap(&["verify-3".to_owned()], &[]).await.unwrap_err();
+    assert_eq!((why.kind, why.text.as_str()), (ProblemKind::Engine, "its files are busy"));
+    let left = ["verify-1", "verify-3"].map(|name| format!("container caisson-one-box-{name} created"));
+    assert_eq!(self::containers(&world), left);
+    world.engine.set_stuck(None);
+    let removed = reaper.reap(&["verify-3".to_owned()], &[]).await.unwrap();
+    assert_eq!(removed, ["verify-1"]);
+}

@@ -184,3 +184,17 @@ async fn requests_that_are_tried_until_they_succeed_end_where_uncut_ones_do() {
         assert_eq!((&again, &cut.all()), (&said, &wanted), "seed {seed}");
     }
 }
+
+#[tokio::test]
+async fn a_way_out_whose_networks_were_removed_is_made_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = engine(None);
+    let service = life(&engine, dir.path());
+    service.router.ensure(&way_out()).await.unwrap();
+    let wanted = engine.all();
+    engine.end_all();
+    engine.prune_networks();
+    service.router.ensure(&way_out()).await.unwrap();
+    assert_eq!(engine.all(), wanted);
+    assert!(service.router.runs().await.unwrap());
+}

@@ -26,18 +26,22 @@ impl Reaper {
         self.reap_now(keep, mirrors, image.as_deref()).await
     }
 
+    /// What cannot be removed keeps nothing else from it: the first problem is told at the end.
     async fn reap_now(&self, keep: &[String], mirrors: &[String], image: Option<&str>) -> Result<Vec<String>, Problem> {
-        let mut removed = Vec::new();
+        let (mut removed, mut done) = (Vec::new(), Ok(()));
         for container in self.containers.list().await? {
-            if !keep.contains(&container.name) {
-                self.containers.remove_now(&container.name).await?;
-                removed.push(container.name);
+            if keep.contains(&container.name) {
+                continue;
+            }
+            match self.containers.remove_now(&container.name).await {
+                Ok(()) => removed.push(container.name),
+                Err(problem) => done = done.and(Err(problem)),
             }
         }
         removed.extend(self.core.remove_kinds(&[ResourceKind::Helper]).await?);
         removed.extend(self.reap_volumes(keep, mirrors).await?);
         removed.extend(self.router.sweep(image).await?);
-        Ok(removed)
+        done.map(|()| removed)
     }
 
     /// Removes what this life made and no task needs: the router with its networks, containers of the barrier's self-test and the like. If

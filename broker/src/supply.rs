@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bollard::models::VolumeCreateRequest;
 use protocol::broker::{Problem, ProblemKind, RUNNER};
 use sha2::{Digest, Sha256};
-use tokio::sync::OnceCell;
+use tokio::sync::Mutex;
 
 use crate::core::Core;
 use crate::hardening::runner_directory;
@@ -21,23 +21,33 @@ const BLOCK: usize = 512;
 pub struct Supply {
     core: Arc<Core>,
     helpers: Arc<Helpers>,
-    /// The volume with the runner, once its content was verified.
-    supplied: OnceCell<String>,
+    /// Name of the volume with the runner.
+    volume: String,
+    /// Whether its content was verified in this life of the broker.
+    verified: Mutex<bool>,
 }
 
 impl Supply {
     pub fn new(core: Arc<Core>, helpers: Arc<Helpers>) -> Self {
-        Self { core, helpers, supplied: OnceCell::new() }
+        let volume = core.names.runner(&core.runner.sha256);
+        Self { core, helpers, volume, verified: Mutex::default() }
     }
 
-    /// The volume with the runner; created, filled and read back at its first use in this life of the broker. `image` is any image of the
-    /// engine.
+    /// The volume with the runner; created, filled and read back at its first use in this life of the broker, and again where it was removed
+    /// meanwhile. `image` is any image of the engine.
     pub async fn runner_volume(&self, image: &str) -> Result<&str, Problem> {
-        self.supplied.get_or_try_init(async || self.supply(image).await).await.map(String::as_str)
+        let mut verified = self.verified.lock().await;
+        // While no container uses it, `docker volume prune` removes it, and with the next container the engine would create it empty.
+        if !*verified || self.core.engine.volume(&self.volume).await?.is_none() {
+            *verified = false;
+            self.supply(image).await?;
+            *verified = true;
+        }
+        Ok(&self.volume)
     }
 
-    async fn supply(&self, image: &str) -> Result<String, Problem> {
-        let volume = self.core.names.runner(&self.core.runner.sha256);
+    async fn supply(&self, image: &str) -> Result<(), Problem> {
+        let volume = &self.volume;
         let request = VolumeCreateRequest {
             name: Some(volume.clone()),
             driver: Some("local".into()),
@@ -53,11 +63,11 @@ impl Supply {
         }
         let helper = self.core.names.helper("supply");
         self.helpers.discard(&helper).await?;
-        let body = self.helpers.never_started(image, &[(runner_directory(), &volume)]);
+        let body = self.helpers.never_started(image, &[(runner_directory(), volume)]);
         let id = self.core.engine.create(&helper, body).await?;
         let filled = self.fill(&id).await;
         self.helpers.discard(&helper).await?;
-        filled.map(|()| volume)
+        filled
     }
 
     async fn fill(&self, helper: &str) -> Result<(), Problem> {

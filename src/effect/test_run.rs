@@ -4,6 +4,7 @@
 //! Posts are found again by their mark; a run is repeated until its result is stored. Tests: `tests/stories/test_runs.rs`.
 
 use super::attachment::{On, attach_once, is_refusal};
+use super::checks::apart;
 use super::facts::{Through, facts};
 use super::images::Choice;
 use super::policy::Policy;
@@ -121,7 +122,7 @@ impl TestRuns {
     /// Gives back the subnet that a run may have had, with its container, before the next one gets it.
     async fn without_subnet<T>(&self, spec: &VerifySpec, ran: sandbox::Result<T>) -> Result<T, Trouble> {
         self.sandboxes.of_tasks.remove(spec.task).await?;
-        Ok(ran?)
+        ran.map_err(apart)
     }
 
     /// What the operator grants to a run: what every task may reach, then the repository's hosts of test runs, without what is denied.
@@ -273,7 +274,7 @@ impl TestRuns {
         };
         let egress = self.granted(row, &policy);
         let hosts = reached(&egress);
-        Ok(RunInputs { spec, kept: kept?, fork, egress, hosts })
+        Ok(RunInputs { spec, kept: kept.map_err(apart)?, fork, egress, hosts })
     }
 
     /// Removes what an interrupted run left on this host.

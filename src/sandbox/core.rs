@@ -2,18 +2,17 @@
 //!
 //! Owns only what several parts need, and the removal of containers that served one piece of work. Tests: `tests/trees.rs`.
 
-use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use domain::Loss;
-use protocol::broker::ImageInfo;
+use protocol::broker::{ImageInfo, ProblemKind};
 use protocol::runner::VERSION;
 use tokio_util::task::TaskTracker;
 
 use super::broker::Broker;
 use super::record::{Record, Records};
-use super::session::{self, Passing};
+use super::session::{self, ContainerNames, Passing};
 use super::subnets::Subnets;
 use super::users::Users;
 use super::{Result, SandboxError, Settings};
@@ -30,7 +29,9 @@ pub(super) struct Core {
     pub subnets: Subnets,
     pub users: Users,
     /// Names of containers in use by this process, which reaping leaves alone.
-    pub busy: Arc<Mutex<HashSet<String>>>,
+    pub busy: ContainerNames,
+    /// Names of containers that served one piece of work and could not be removed.
+    pub left: ContainerNames,
     /// Ids of the host's own requests.
     pub ids: Arc<AtomicU64>,
     /// Removals in progress that nobody waits for.
@@ -40,12 +41,17 @@ pub(super) struct Core {
 impl Core {
     /// The image the engine has under this reference.
     pub async fn image(&self, reference: &str) -> Result<Option<ImageInfo>> {
-        self.broker.image(reference).await.map_err(session::from_broker)
+        self.broker.image(reference).await.map_err(|e| match e.kind {
+            // The broker has used it and it is gone since: no sandbox is lost by that, and a broker that is started anew takes another.
+            ProblemKind::NotFound => SandboxError::Unavailable(e.text),
+            _ => session::from_broker(e),
+        })
     }
 
     /// A handle for a container that is removed when it is dropped.
     pub fn passing(&self, name: &str) -> Passing {
-        Passing::new(Arc::clone(&self.broker), Arc::clone(&self.busy), self.leaving.clone(), name)
+        let names = (Arc::clone(&self.busy), Arc::clone(&self.left));
+        Passing::new(Arc::clone(&self.broker), names, self.leaving.clone(), name)
     }
 
     /// Waits until all removals have finished.

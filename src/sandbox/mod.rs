@@ -168,8 +168,8 @@ impl Sandboxes {
         let users = Users::load(&settings.state_dir, settings.user)?;
         // The host's own request ids are above every id of a task's action.
         let ids = Arc::new(AtomicU64::new(session::HOST_IDS | (epoch & 0xFFFF_FFFF) << session::COUNT_BITS));
-        let (busy, leaving) = Default::default();
-        let core = Core { broker, repos, settings, epoch, records, subnets, users, busy, ids, leaving };
+        let (busy, left, leaving) = Default::default();
+        let core = Core { broker, repos, settings, epoch, records, subnets, users, busy, left, ids, leaving };
         Ok(Self::of(&Arc::new(core)))
     }
 

@@ -352,10 +352,15 @@ pub(super) fn enough(lacks: Option<String>) -> Result<()> {
     Err(SandboxError::Unavailable(crate::text::one_line(crate::text::cut(&lacks, 600).0)))
 }
 
+/// Names of containers, shared by the parts of the sandboxes.
+pub(super) type ContainerNames = Arc<Mutex<HashSet<String>>>;
+
 /// A container for one operation, removed when this is dropped.
 pub(super) struct Passing {
     broker: Arc<dyn Broker>,
-    busy: Arc<Mutex<HashSet<String>>>,
+    busy: ContainerNames,
+    /// Those that could not be removed, which is tried again with the next one that is.
+    left: ContainerNames,
     leaving: TaskTracker,
     name: String,
 }
@@ -363,14 +368,18 @@ pub(super) struct Passing {
 impl Passing {
     pub(super) fn new(
         broker: Arc<dyn Broker>,
-        busy: Arc<Mutex<HashSet<String>>>,
+        (busy, left): (ContainerNames, ContainerNames),
         leaving: TaskTracker,
         name: &str,
     ) -> Self {
         if let Ok(mut busy) = busy.lock() {
             busy.insert(name.to_owned());
         }
-        Self { broker, busy, leaving, name: name.to_owned() }
+        // Whoever makes one of this name removes the one before.
+        if let Ok(mut left) = left.lock() {
+            left.remove(name);
+        }
+        Self { broker, busy, left, leaving, name: name.to_owned() }
     }
 
     /// The error for a connection to its runner that has ended. Only an end of the container that what runs in it can have caused is a loss;
@@ -398,13 +407,22 @@ impl Passing {
 
 impl Drop for Passing {
     fn drop(&mut self) {
-        let (broker, busy, name) = (Arc::clone(&self.broker), Arc::clone(&self.busy), std::mem::take(&mut self.name));
+        let (broker, busy, left) = (Arc::clone(&self.broker), Arc::clone(&self.busy), Arc::clone(&self.left));
+        let name = std::mem::take(&mut self.name);
         let remove = async move {
-            if let Err(e) = broker.remove(&name).await {
-                tracing::warn!(container = name, error = %e, "a container could not be removed; the reaper will");
-            }
-            if let Ok(mut busy) = busy.lock() {
-                busy.remove(&name);
+            let mut names = vec![name];
+            names.extend(left.lock().map(|mut left| std::mem::take(&mut *left)).unwrap_or_default());
+            for (at, name) in names.into_iter().enumerate() {
+                if at > 0 && busy.lock().is_ok_and(|busy| busy.contains(&name)) {
+                    continue;
+                }
+                if let Err(e) = broker.remove(&name).await {
+                    tracing::warn!(container = name, error = %e, "a container was not removed; tried with the next");
+                    drop(left.lock().map(|mut left| left.insert(name.clone())));
+                }
+                if let Ok(mut busy) = busy.lock() {
+                    busy.remove(&name);
+                }
             }
         };
         // Without a runtime this process is ending, and the next one reaps.

@@ -24,22 +24,16 @@ use tokio::process::{Child, ChildStdin, Command};
 
 #[path = "local_connections.rs"]
 mod local_connections;
+#[path = "local_faults.rs"]
+mod local_faults;
 #[path = "local_host.rs"]
 mod local_host;
 #[path = "old_runner.rs"]
 mod old_runner;
 
-type Listeners = Arc<tokio::sync::Mutex<Vec<WriteHalf<DuplexStream>>>>;
+use local_faults::Faults;
 
-/// Faults that a test switches on.
-#[derive(Default)]
-pub struct Faults {
-    pub no_pause: AtomicBool,
-    /// Milliseconds that a removal takes.
-    pub slow_removal: AtomicUsize,
-    /// Pauses that were asked for.
-    pub pauses: AtomicUsize,
-}
+type Listeners = Arc<tokio::sync::Mutex<Vec<WriteHalf<DuplexStream>>>>;
 
 /// See the module's documentation.
 pub struct LocalBroker {
@@ -313,8 +307,12 @@ impl Broker for LocalBroker {
     }
 
     async fn start(&self, name: &str) -> Result<()> {
+        if self.faults.sweeps(name) {
+            self.remove(name).await?;
+        }
         self.with(name, |local| match local.state {
-            ContainerState::Running | ContainerState::Paused => Ok(()),
+            ContainerState::Running => Ok(()),
+            ContainerState::Paused => Err(conflict("is paused; unpause it instead")),
             _ => local.start(&self.home).map_err(|e| Problem::new(ProblemKind::Engine, e.to_string())),
         })
     }
@@ -380,6 +378,9 @@ impl Broker for LocalBroker {
         tokio::time::sleep(Duration::from_millis(self.faults.slow_removal.load(Ordering::SeqCst) as u64)).await;
         // Held to the end, so that a container created meanwhile under this name gets its own files.
         let mut containers = self.containers.lock().unwrap();
+        if containers.contains_key(name) && self.faults.keeps() {
+            return Err(Problem::new(ProblemKind::Engine, "its files are busy"));
+        }
         if let Some(mut local) = containers.remove(name) {
             local.stop(End::Stopped);
             // What it ran is killed with it, a moment later, and may write until then. Whatever has odd permissions in there is
@@ -422,6 +423,7 @@ impl Broker for LocalBroker {
     }
 
     async fn image(&self, reference: &str) -> Result<Option<ImageInfo>> {
+        self.faults.has_image(reference)?;
         // The part of the name after `=` is the image's version.
         let version = reference.split_once('=').map(|(_, version)| version.to_owned());
         Ok((!reference.starts_with("missing")).then(|| ImageInfo { id: "sha256:local".to_owned(), size: 0, version }))

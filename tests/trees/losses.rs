@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use caisson::sandbox::broker::Broker as _;
-use caisson::sandbox::{SandboxError, Sandboxes, Settings};
+use caisson::sandbox::{Captured, SandboxError, Sandboxes, Settings};
 use domain::{Action, Loss};
 use protocol::broker::{ContainerSpec, End, Purpose};
 use protocol::frame::Message;
@@ -248,4 +248,42 @@ async fn a_stopped_one_does_not_wake_on_a_disk_that_is_nearly_full() {
         let lacks = matches!(&woken, Err(SandboxError::Unavailable(why)) if why.contains("are to stay free"));
         assert!(lacks, "{woken:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_container_beside_it_that_somebody_removes_is_no_loss_of_the_sandbox() {
+    let world = World::new().await;
+    let sweep = |beginning: &str| *world.broker.faults.swept.lock().unwrap() = Some(beginning.to_owned());
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.expect("prepared");
+    world.bash(1, "echo work >work.txt").await;
+    sweep("quarantine-");
+    let spec = world.capture_spec(1, 1, &world.base);
+    let captured = world.sandboxes.captures.capture(&spec).await;
+    assert!(matches!(&captured, Err(SandboxError::Unavailable(why)) if why.contains("quarantine")), "{captured:?}");
+    let captured = world.sandboxes.captures.capture(&spec).await;
+    assert!(matches!(captured, Ok(Captured::Commit { .. })), "nothing of it is lost: {captured:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tests_whose_container_somebody_removes_before_they_run_have_not_failed() {
+    let world = World::new().await;
+    *world.broker.faults.swept.lock().unwrap() = Some("verify-".to_owned());
+    let spec = world.checks(&world.base, Some("true"));
+    let judged = world.sandboxes.verification.verify(&spec).await;
+    assert_eq!(judged.err(), Some(SandboxError::Gone(Loss::Removed)));
+    assert_eq!(world.left().await, [""; 0]);
+    let judged = world.sandboxes.verification.verify(&spec).await.expect("judged");
+    assert_eq!(judged.exit_code, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_container_that_could_not_be_removed_goes_with_the_next_one() {
+    let world = World::new().await;
+    let spec = world.checks(&world.base, Some("true"));
+    world.broker.faults.stuck.store(true, Ordering::SeqCst);
+    world.sandboxes.runs.run_on(&spec, "one").await.expect("run");
+    let left = world.left().await;
+    assert!(left.len() == 1 && left[0].ends_with("-one"), "{left:?}");
+    world.sandboxes.runs.run_on(&spec, "two").await.expect("run");
+    assert_eq!(world.left().await, [""; 0]);
 }

@@ -56,12 +56,14 @@ pub struct MemoryEngine {
     chance: Option<Mutex<u64>>,
     /// Output of containers, by the last word of their command.
     says: HashMap<&'static str, String>,
+    /// Name of a container that the engine fails to remove.
+    stuck: Mutex<Option<String>>,
 }
 
 impl MemoryEngine {
     /// `cut`: the number of the call that fails, and when; `says`: what a container's program prints, by a word of its command.
     pub fn new(cut: Option<(usize, Cut)>, says: HashMap<&'static str, String>) -> Self {
-        Self { state: Mutex::default(), cut, chance: None, says }
+        Self { state: Mutex::default(), cut, chance: None, says, stuck: Mutex::default() }
     }
 
     /// One call in 32 fails, half of these after taking effect; the same calls for the same seed.
@@ -104,6 +106,35 @@ impl MemoryEngine {
         self.cut.is_some_and(|(at, _)| self.state().calls > at)
     }
 
+    /// Makes the removal of the container of this name fail, as where its files are busy.
+    pub fn set_stuck(&self, name: Option<&str>) {
+        *self.stuck.lock().unwrap_or_else(PoisonError::into_inner) = name.map(str::to_owned);
+    }
+
+    /// Ends all containers, as a restart of the engine does.
+    pub fn end_all(&self) {
+        let ended = ContainerStateStatusEnum::EXITED;
+        self.state().containers.values_mut().for_each(|it| it.status = ended);
+    }
+
+    /// Removes every network, as `docker network prune` does where no container runs.
+    pub fn prune_networks(&self) {
+        self.state().networks.clear();
+    }
+
+    /// Removes every volume that no container mounts, as `docker volume prune` does.
+    pub fn prune_volumes(&self) {
+        let mut state = self.state();
+        let used: Vec<String> = state.containers.values().flat_map(|it| mounted(&it.body)).collect();
+        state.volumes.retain(|name, _| used.contains(name));
+    }
+
+    /// Names of the volumes in which something was put.
+    pub fn filled(&self) -> Vec<String> {
+        let state = self.state();
+        state.volumes.iter().filter(|(_, (_, tar))| !tar.is_empty()).map(|(name, _)| name.clone()).collect()
+    }
+
     /// Names and kinds of all containers, volumes and networks, and the machine's table.
     pub fn all(&self) -> Vec<String> {
         let state = self.state();
@@ -127,11 +158,26 @@ impl State {
         self.one(id).map(|it| it.status = status)
     }
 
+    /// Attaches to networks, whose ids the container keeps even if others of these names take their place.
+    fn attached(&self, networks: HashMap<String, EndpointSettings>) -> HashMap<String, EndpointSettings> {
+        let attached = |(name, it): (String, EndpointSettings)| {
+            let network_id = self.networks.get(&name).and_then(|network| network.id.clone());
+            (name, EndpointSettings { network_id, ..it })
+        };
+        networks.into_iter().map(attached).collect()
+    }
+
     /// The volume mounted at this directory of a container.
     fn volume_at(&self, id: &str, directory: &str) -> Option<String> {
         let mounts = self.containers.get(id)?.body.host_config.as_ref()?.mounts.as_ref()?;
         mounts.iter().find(|it| it.target.as_deref() == Some(directory))?.source.clone()
     }
+}
+
+/// Names of the volumes that a container of this configuration mounts.
+fn mounted(body: &ContainerCreateBody) -> Vec<String> {
+    let mounts = body.host_config.clone().unwrap_or_default().mounts.unwrap_or_default();
+    mounts.into_iter().filter_map(|mount| mount.source).collect()
 }
 
 fn gone(name: &str) -> Problem {
@@ -220,8 +266,17 @@ impl Engine for MemoryEngine {
             state.made += 1;
             let id = format!("id-{:03}", state.made);
             let named = body.networking_config.as_ref().and_then(|it| it.endpoints_config.clone());
-            let status = ContainerStateStatusEnum::CREATED;
-            let container = Container { name: name.to_owned(), body, status, networks: named.unwrap_or_default() };
+            let mut named = named.unwrap_or_default();
+            let mode = body.host_config.as_ref().and_then(|host| host.network_mode.clone());
+            if let Some(mode) = mode.filter(|mode| state.networks.contains_key(mode)) {
+                named.entry(mode).or_default();
+            }
+            // The engine creates a volume that is not there, without labels and empty.
+            for volume in mounted(&body) {
+                state.volumes.entry(volume).or_default();
+            }
+            let (status, networks) = (ContainerStateStatusEnum::CREATED, state.attached(named));
+            let container = Container { name: name.to_owned(), body, status, networks };
             state.containers.insert(id.clone(), container);
             Ok(id)
         })
@@ -229,6 +284,14 @@ impl Engine for MemoryEngine {
 
     async fn start(&self, id: &str) -> Result<(), Problem> {
         self.call(|state| {
+            let networks = state.one(id)?.networks.clone();
+            // Those of another router's networks are not known here.
+            let is_gone = |(name, it): &(&String, &EndpointSettings)| {
+                it.network_id.is_some() && state.networks.get(*name).is_none_or(|network| network.id != it.network_id)
+            };
+            if let Some((name, _)) = networks.iter().find(is_gone) {
+                return Err(gone(name));
+            }
             state.set(id, ContainerStateStatusEnum::RUNNING)?;
             // What the router's program does to the machine: `host fence TABLE …`, `host unfence TABLE`.
             let words = state.one(id)?.body.entrypoint.clone().unwrap_or_default();
@@ -265,7 +328,13 @@ impl Engine for MemoryEngine {
     }
 
     async fn remove(&self, id: &str) -> Result<(), Problem> {
-        self.call(|state| state.containers.remove(id).map(drop).ok_or_else(|| gone(id)))
+        let stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.call(|state| {
+            if state.one(id).is_ok_and(|found| stuck.as_ref() == Some(&found.name)) {
+                return Err(Problem::new(ProblemKind::Engine, "its files are busy"));
+            }
+            state.containers.remove(id).map(drop).ok_or_else(|| gone(id))
+        })
     }
 
     async fn attach(&self, id: &str, _input: bool) -> Result<Streams, Problem> {
@@ -323,9 +392,7 @@ impl Engine for MemoryEngine {
 
     async fn remove_volume(&self, name: &str) -> Result<(), Problem> {
         self.call(|state| {
-            let mounts = |it: &Container| it.body.host_config.clone().unwrap_or_default().mounts.unwrap_or_default();
-            let mut used = state.containers.values().flat_map(mounts);
-            if used.any(|mount| mount.source.as_deref() == Some(name)) {
+            if state.containers.values().any(|it| mounted(&it.body).iter().any(|volume| volume == name)) {
                 return Err(taken(name));
             }
             state.volumes.remove(name).map(drop).ok_or_else(|| gone(name))
@@ -335,9 +402,10 @@ impl Engine for MemoryEngine {
     async fn create_network(&self, network: NetworkCreateRequest) -> Result<(), Problem> {
         self.call(|state| {
             let name = network.name;
+            state.made += 1;
             let made = Network {
-                // As long as a real engine's ids.
-                id: Some(format!("{:064x}", state.networks.len() + 1)),
+                // As long as a real engine's ids, and never the same.
+                id: Some(format!("{:064x}", state.made)),
                 name: Some(name.clone()),
                 labels: network.labels,
                 ipam: network.ipam,
@@ -376,7 +444,8 @@ impl Engine for MemoryEngine {
     async fn connect(&self, network: &str, request: NetworkConnectRequest) -> Result<(), Problem> {
         self.call(|state| {
             let settings = request.endpoint_config.unwrap_or_default();
-            state.one(&request.container).map(|it| it.networks.insert(network.to_owned(), settings)).map(drop)
+            let attached = state.attached(HashMap::from([(network.to_owned(), settings)]));
+            state.one(&request.container).map(|it| it.networks.extend(attached))
         })
     }
 }

@@ -257,20 +257,26 @@ impl Router {
         }
         let holder = match found {
             Some(holder) => holder,
-            None => self.make(&name, ResourceKind::Holder, body).await?,
+            None => self.make(&name, ResourceKind::Holder, body.clone()).await?,
         };
-        let id = holder.id.clone().unwrap_or_default();
-        self.join(&holder, &id, places).await?;
-        if !is_running(&holder) {
-            self.core.engine.start(&id).await?;
+        let mut id = holder.id.clone().unwrap_or_default();
+        match self.joined_and_running(&holder, &id, places).await {
+            // A network that it was attached to was removed while it did not run, so that it can never be started again.
+            Err(problem) if problem.kind == ProblemKind::NotFound && !is_running(&holder) => {
+                self.core.remove_container(&id).await?;
+                let holder = self.make(&name, ResourceKind::Holder, body).await?;
+                id = holder.id.clone().unwrap_or_default();
+                self.joined_and_running(&holder, &id, places).await?;
+            }
+            joined => joined?,
         }
         let boot = self.must_find(&name, ResourceKind::Holder).await?;
         let boot = started(&boot).ok_or_else(|| ended("holder", &boot))?;
         Ok((id, boot))
     }
 
-    /// A new holder is attached before its start, which is cheaper.
-    async fn join(
+    /// Attaches the holder to every subnet, and starts it; a new one is attached before its start, which is cheaper.
+    async fn joined_and_running(
         &self,
         holder: &ContainerInspectResponse,
         id: &str,
@@ -285,7 +291,7 @@ impl Router {
         for place in places.iter().filter(|place| !joined.contains(&place.network)) {
             self.core.engine.connect(&place.network, shape::joining(id, place)).await?;
         }
-        Ok(())
+        if is_running(holder) { Ok(()) } else { self.core.engine.start(id).await }
     }
 
     /// Keeps firewall or router if it is right and runs, otherwise recreates it. The new one is started before the old one is removed, so

@@ -229,6 +229,25 @@ async fn reaping_takes_our_orphans_and_leaves_what_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_runner_whose_volume_was_removed_is_supplied_again() {
+    if absent(IMAGE) {
+        return;
+    }
+    run(
+        |_| {},
+        async |lab| {
+            lab.inside(&spec("one")).await;
+            lab.done(Request::Remove { name: "one".into() }).await;
+            let name = format!("name=caisson-{}-runner", lab.installation);
+            let volume = lab.docker(&["volume", "ls", "-q", "-f", &name]);
+            lab.docker(&["volume", "rm", &volume]);
+            assert_eq!(lab.inside(&spec("two")).await.sh("echo alive").await, "alive");
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_real_runner_answers() {
     use protocol::frame::{Decoder, Message};
     use protocol::runner::{FromRunner, MAX_PAYLOAD, Order, ToRunner};

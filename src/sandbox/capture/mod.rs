@@ -54,8 +54,17 @@ impl Captures {
             }
             Err(e) => return Err(self.sessions.dropped_after(task, &session, e).await),
         };
-        let captured = self.quarantines.examine(quarantine?, spec, &tree, &mut pack).await?;
+        let quarantine = quarantine.map_err(of_quarantine)?;
+        let captured = self.quarantines.examine(quarantine, spec, &tree, &mut pack).await.map_err(of_quarantine)?;
         self.carried.forget(task);
         Ok(captured.leaving_out(left_out))
+    }
+}
+
+/// A quarantine that is lost says nothing of the task's own sandbox, whose tree is taken again for the next one.
+fn of_quarantine(e: SandboxError) -> SandboxError {
+    match e {
+        SandboxError::Gone(loss) => SandboxError::Unavailable(format!("the checkpoint's quarantine was lost: {loss}")),
+        other => other,
     }
 }

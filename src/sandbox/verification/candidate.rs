@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 
 use super::issue_check;
 use super::output::tail;
-use super::runs::{Runs, gone_is_failed};
+use super::runs::{Apart, Runs, gone_is_failed};
 use crate::sandbox::{Result, SandboxError, VerifySpec, writes};
 
 /// Limits of one run of the issue's own check: milliseconds and bytes of output.
@@ -45,7 +45,8 @@ impl Candidates {
         check: Option<&IssueCheck>,
         number: u32,
     ) -> Result<(Outcome, Vec<Example>)> {
-        let ran = gone_is_failed(self.over(spec, files, number).await)?;
+        let apart = self.runs.apart(spec, &spec.commit, &format!("try-{number}")).await?;
+        let ran = gone_is_failed(over(apart, spec, files).await)?;
         let Some(check) = check else { return Ok((ran, Vec::new())) };
         // One after the other, because simultaneous builds would slow each other.
         let examples = self.examples(spec, files, check, number).await.unwrap_or_else(|error| {
@@ -53,22 +54,6 @@ impl Candidates {
             Vec::new()
         });
         Ok((ran, examples))
-    }
-
-    async fn over(&self, spec: &VerifySpec, files: &[NewFile], number: u32) -> Result<Outcome> {
-        let apart = self.runs.apart(spec, &spec.commit, &format!("try-{number}")).await?;
-        let written = apart.run(1, writes::op(files), spec.wall_ms, MAX_TEXT).await?;
-        if written.status != Status::Ok {
-            return Ok(written);
-        }
-        let command = spec.command.as_deref().unwrap_or("true");
-        let mut ran = apart.run(2, bash(command), spec.wall_ms, MAX_TEXT).await?;
-        // Cut like the base's run, with which it is compared; output must not imitate the runner's findings.
-        ran.text = tail(&ran).replace(mistakes::HEAD, "(mistakes in what was written)");
-        if let Some(seen) = mistakes::findings(&written.text) {
-            ran.text = format!("{}\n{}\n{seen}\n", ran.text, mistakes::HEAD);
-        }
-        Ok(ran)
     }
 
     /// Before: on the base, whatever the work has changed since; after: on `spec.commit` with `files`.
@@ -118,7 +103,11 @@ impl Candidates {
         check: &IssueCheck,
         side: &str,
     ) -> Result<Option<Outcome>> {
-        let apart = self.runs.apart(spec, commit, side).await?;
+        let apart = match self.runs.apart(spec, commit, side).await {
+            // Lost before anything ran in it.
+            Err(SandboxError::Gone(_)) => return Ok(None),
+            made => made?,
+        };
         let run = |id, op| apart.run(id, op, CHECK_WALL_MS.min(spec.wall_ms), CHECK_BYTES);
         // An existing file of the repository with that name must not be overwritten.
         let free = format!("test ! -e '{0}' && test ! -L '{0}'", check.file.path);
@@ -134,6 +123,22 @@ impl Candidates {
         }
         run(id + 1, bash(&check.command)).await.map(Some)
     }
+}
+
+/// Runs the command with these files, in a sandbox that is removed afterwards.
+async fn over(apart: Apart, spec: &VerifySpec, files: &[NewFile]) -> Result<Outcome> {
+    let written = apart.run(1, writes::op(files), spec.wall_ms, MAX_TEXT).await?;
+    if written.status != Status::Ok {
+        return Ok(written);
+    }
+    let command = spec.command.as_deref().unwrap_or("true");
+    let mut ran = apart.run(2, bash(command), spec.wall_ms, MAX_TEXT).await?;
+    // Cut like the base's run, with which it is compared; output must not imitate the runner's findings.
+    ran.text = tail(&ran).replace(mistakes::HEAD, "(mistakes in what was written)");
+    if let Some(seen) = mistakes::findings(&written.text) {
+        ran.text = format!("{}\n{}\n{seen}\n", ran.text, mistakes::HEAD);
+    }
+    Ok(ran)
 }
 
 fn bash(command: &str) -> Op {

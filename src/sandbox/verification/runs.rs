@@ -144,8 +144,9 @@ impl Runs {
         side: &str,
         from_base: &[Change],
     ) -> Result<Outcome> {
+        // One that is lost before anything ran in it says nothing of the tests.
+        let apart = self.apart(spec, commit, side).await?;
         let done = async {
-            let apart = self.apart(spec, commit, side).await?;
             if !from_base.is_empty() {
                 self.put_back(&apart.session, spec, from_base, apart.generation.as_ref()).await?;
             }
