@@ -6,6 +6,7 @@ use crate::forge::{
     Access, Account, Attachment, Change, Changed, Comment, ForgeError, Issue, PullRequest, Repository, Result, Review,
     ReviewComment, ReviewState, Status, StatusState,
 };
+use crate::redact::redacted_diff;
 use domain::OldLine;
 use gitea_sdk_rs as sdk;
 
@@ -165,14 +166,17 @@ pub(super) fn review(review: wire::Review) -> Result<Review> {
     })
 }
 
-/// The text of an old line that this hunk of a difference removes.
+/// The text of an old line that this hunk of a difference removes, without credentials; none where nothing is left of it. These are looked for in
+/// the whole hunk, because a private key has many lines, and a token of which a part was cut off is not known as one.
 fn removed(hunk: &str, line: u64) -> Option<String> {
+    let hunk = redacted_diff(hunk);
     let (head, rows) = hunk.split_once('\n')?;
     let begin = head.strip_prefix("@@ -")?.split([',', ' ']).next()?;
     let mut number: u64 = begin.parse().ok()?;
     for row in rows.lines().filter(|row| !row.starts_with(['+', '\\'])) {
         if number == line {
-            return Some(row.strip_prefix('-')?.chars().take(MOST_REMOVED).collect());
+            let text = row.strip_prefix('-').filter(|text| !text.trim().is_empty())?;
+            return Some(text.chars().take(MOST_REMOVED).collect());
         }
         number = number.checked_add(1)?;
     }
@@ -258,6 +262,13 @@ mod tests {
         assert_eq!(comment(0, 2, hunk), (None, old(2, None)), "the line is still there");
         assert_eq!(comment(0, 9, hunk), (None, old(9, None)), "the hunk does not reach it");
         assert_eq!(comment(0, 3, ""), (None, old(3, None)));
+        let token = format!("gh{}_{}", "p", "a1B2".repeat(10));
+        let cut = format!("@@ -1 +0,0 @@\n-{} {token}", "x".repeat(MOST_REMOVED - 10));
+        let shown = format!("{} [left out", "x".repeat(MOST_REMOVED - 10));
+        assert_eq!(comment(0, 1, &cut), (None, old(1, Some(&shown))), "no part of a token");
+        let data = "aB3/".repeat(16);
+        let key = format!("@@ -1,3 +0,0 @@\n------BEGIN {0} KEY-----\n-{data}\n------END {0} KEY-----", "PRIVATE");
+        assert_eq!(comment(0, 2, &key), (None, old(2, None)), "nor a line of a key");
         assert_eq!(comment(3, 3, hunk), (Some(3), None));
         assert_eq!(comment(0, 0, hunk), (None, None));
     }
