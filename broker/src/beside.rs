@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use bollard::models::VolumeCreateRequest;
 use protocol::broker::{ContainerLimits, ContainerSpec, Problem, ProblemKind, Purpose, RouterSpec, USERS};
 
 use crate::Settings;
+use crate::engine::Engine as _;
 use crate::engine::memory::MemoryEngine;
 use crate::router::memory::MemoryWayOut;
 use crate::service::Service;
@@ -135,6 +137,27 @@ async fn a_runner_whose_volume_was_removed_is_supplied_again() {
     assert_eq!(world.engine.filled(), supplied, "otherwise nothing could be started in it");
     world.service.reaper.teardown().await.unwrap();
     assert_eq!(world.engine.all(), [""; 0], "and it is ours");
+}
+
+/// The volume was removed right before a container was created with it, so the engine made an empty one.
+#[tokio::test]
+async fn a_runner_whose_volume_the_engine_made_anew_is_not_taken_for_ours() {
+    let world = world();
+    let containers = &world.service.containers;
+    containers.create(&spec("verify-1", None)).await.unwrap();
+    let volume = world.engine.filled().pop();
+    containers.remove("verify-1").await.unwrap();
+    world.engine.prune_volumes();
+    let empty = VolumeCreateRequest { name: volume.clone(), ..Default::default() };
+    world.engine.create_volume(empty).await.unwrap();
+    for name in ["verify-2", "verify-3"] {
+        let why = containers.create(&spec(name, None)).await.unwrap_err();
+        assert_eq!(why.kind, ProblemKind::Refused);
+        assert!(why.text.contains("does not carry this installation's label; remove it"), "{why}");
+    }
+    world.engine.prune_volumes();
+    containers.create(&spec("verify-4", None)).await.unwrap();
+    assert_eq!(world.engine.filled().pop(), volume, "and once it was removed it is supplied");
 }
 
 #[tokio::test]

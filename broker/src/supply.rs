@@ -37,13 +37,19 @@ impl Supply {
     /// meanwhile. `image` is any image of the engine.
     pub async fn runner_volume(&self, image: &str) -> Result<&str, Problem> {
         let mut verified = self.verified.lock().await;
-        // While no container uses it, `docker volume prune` removes it, and with the next container the engine would create it empty.
-        if !*verified || self.core.engine.volume(&self.volume).await?.is_none() {
-            *verified = false;
+        *verified = *verified && self.is_there().await?;
+        if !*verified {
             self.supply(image).await?;
             *verified = true;
         }
         Ok(&self.volume)
+    }
+
+    /// Whether the volume is there and ours. While no container uses it, `docker volume prune` removes it, and with the next container the
+    /// engine would create it, empty and without our label.
+    async fn is_there(&self) -> Result<bool, Problem> {
+        let found = self.core.engine.volume(&self.volume).await?;
+        Ok(found.is_some_and(|it| self.core.names.owns(Some(&it.labels), ResourceKind::Runner)))
     }
 
     async fn supply(&self, image: &str) -> Result<(), Problem> {

@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use super::broker::Broker;
 use super::record::{Record, Records};
-use super::session::{self, ContainerNames, Passing};
+use super::session::{self, ContainerNames, Passing, UsedNames};
 use super::subnets::Subnets;
 use super::users::Users;
 use super::{Result, SandboxError, Settings};
@@ -29,7 +29,7 @@ pub(super) struct Core {
     pub subnets: Subnets,
     pub users: Users,
     /// Names of containers in use by this process, which reaping leaves alone.
-    pub busy: ContainerNames,
+    pub busy: UsedNames,
     /// Names of containers that served one piece of work and could not be removed.
     pub left: ContainerNames,
     /// Ids of the host's own requests.

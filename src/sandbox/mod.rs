@@ -237,7 +237,7 @@ impl Sandboxes {
     /// Exempts containers of these names from reaping as long as this process lives, because another part manages them.
     pub fn spare(&self, names: &[&str]) {
         if let Ok(mut busy) = self.core.busy.lock() {
-            busy.extend(names.iter().map(|&name| name.to_owned()));
+            busy.extend(names.iter().map(|&name| (name.to_owned(), 1)));
         }
     }
 

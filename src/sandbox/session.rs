@@ -3,7 +3,7 @@
 //! Owns ids and acknowledgement of the host's own requests, and the translation of errors into [`SandboxError`]. Must not know what a
 //! container is for. Tests: below and `tests/trees.rs`.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -354,11 +354,13 @@ pub(super) fn enough(lacks: Option<String>) -> Result<()> {
 
 /// Names of containers, shared by the parts of the sandboxes.
 pub(super) type ContainerNames = Arc<Mutex<HashSet<String>>>;
+/// Names of containers in use, with how often.
+pub(super) type UsedNames = Arc<Mutex<HashMap<String, usize>>>;
 
 /// A container for one operation, removed when this is dropped.
 pub(super) struct Passing {
     broker: Arc<dyn Broker>,
-    busy: ContainerNames,
+    busy: UsedNames,
     /// Those that could not be removed, which is tried again with the next one that is.
     left: ContainerNames,
     leaving: TaskTracker,
@@ -368,12 +370,12 @@ pub(super) struct Passing {
 impl Passing {
     pub(super) fn new(
         broker: Arc<dyn Broker>,
-        (busy, left): (ContainerNames, ContainerNames),
+        (busy, left): (UsedNames, ContainerNames),
         leaving: TaskTracker,
         name: &str,
     ) -> Self {
         if let Ok(mut busy) = busy.lock() {
-            busy.insert(name.to_owned());
+            *busy.entry(name.to_owned()).or_default() += 1;
         }
         // Whoever makes one of this name removes the one before.
         if let Ok(mut left) = left.lock() {
@@ -413,15 +415,22 @@ impl Drop for Passing {
             let mut names = vec![name];
             names.extend(left.lock().map(|mut left| std::mem::take(&mut *left)).unwrap_or_default());
             for (at, name) in names.into_iter().enumerate() {
-                if at > 0 && busy.lock().is_ok_and(|busy| busy.contains(&name)) {
-                    continue;
-                }
-                if let Err(e) = broker.remove(&name).await {
+                let own = usize::from(at == 0);
+                let is_used = || busy.lock().is_ok_and(|busy| busy.get(&name).is_some_and(|uses| *uses > own));
+                // Whoever uses the name by now removes the one before.
+                if !is_used()
+                    && let Err(e) = broker.remove(&name).await
+                {
                     tracing::warn!(container = name, error = %e, "a container was not removed; tried with the next");
-                    drop(left.lock().map(|mut left| left.insert(name.clone())));
+                    if !is_used() {
+                        drop(left.lock().map(|mut left| left.insert(name.clone())));
+                    }
                 }
                 if let Ok(mut busy) = busy.lock() {
-                    busy.remove(&name);
+                    let others = busy.remove(&name).unwrap_or_default().saturating_sub(own);
+                    if others > 0 {
+                        busy.insert(name, others);
+                    }
                 }
             }
         };
@@ -456,6 +465,26 @@ pub(super) async fn git_or<T>(session: &Session, image: &str, done: Result<T>) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sandbox::broker::SocketBroker;
+
+    #[tokio::test]
+    async fn a_removal_that_fails_late_takes_nothing_from_the_next_one_of_that_name() {
+        let nobody = tempfile::tempdir().unwrap();
+        let broker: Arc<dyn Broker> = Arc::new(SocketBroker::new(nobody.path().join("none.sock")));
+        let (busy, left) = (UsedNames::default(), ContainerNames::default());
+        let leaving = TaskTracker::new();
+        leaving.close();
+        let passing = || Passing::new(Arc::clone(&broker), (Arc::clone(&busy), Arc::clone(&left)), leaving.clone(), "a");
+        let is = || (busy.lock().unwrap().get("a").copied(), left.lock().unwrap().contains("a"));
+        drop(passing());
+        // Made before the removal of the one before was tried.
+        let next = passing();
+        leaving.wait().await;
+        assert_eq!(is(), (Some(1), false), "or others would remove it");
+        drop(next);
+        leaving.wait().await;
+        assert_eq!(is(), (None, true));
+    }
 
     #[test]
     fn each_connection_has_a_higher_epoch_than_all_before_it() {

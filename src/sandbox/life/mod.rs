@@ -81,7 +81,7 @@ impl TaskSandboxes {
     /// [`Unavailable`](super::SandboxError::Unavailable) when the engine is unreachable.
     pub async fn reap(&self, live: &[i64]) -> Result<Vec<String>> {
         let busy = self.core.busy.lock();
-        let mut keep: Vec<String> = busy.map(|busy| busy.iter().cloned().collect()).unwrap_or_default();
+        let mut keep: Vec<String> = busy.map(|busy| busy.keys().cloned().collect()).unwrap_or_default();
         for record in self.core.records.all() {
             if live.contains(&record.task) {
                 keep.push(record.name);
