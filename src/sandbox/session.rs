@@ -474,7 +474,8 @@ mod tests {
         let (busy, left) = (UsedNames::default(), ContainerNames::default());
         let leaving = TaskTracker::new();
         leaving.close();
-        let passing = || Passing::new(Arc::clone(&broker), (Arc::clone(&busy), Arc::clone(&left)), leaving.clone(), "a");
+        let passing =
+            || Passing::new(Arc::clone(&broker), (Arc::clone(&busy), Arc::clone(&left)), leaving.clone(), "a");
         let is = || (busy.lock().unwrap().get("a").copied(), left.lock().unwrap().contains("a"));
         drop(passing());
         // Made before the removal of the one before was tried.
