@@ -24,6 +24,15 @@ pub use host::{HostName, host_name, rule_shown};
 pub use markdown::{MAX_INLINE, MAX_LINE, code, fence, plain_cell, prose, prose_cell, ticks};
 pub use template::{is_templated, untemplated};
 
+/// The innermost cause of an error ("connection refused"), which a person can act on.
+pub fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut at = error;
+    while let Some(next) = at.source() {
+        at = next;
+    }
+    at.to_string()
+}
+
 /// A number with groups of three digits: `12400` becomes `12 400`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();

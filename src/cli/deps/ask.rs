@@ -6,7 +6,7 @@ use super::registry::{Registry, Release};
 use crate::cli::outside::USER_AGENT;
 use crate::cli::printer::Printer;
 use crate::scan::PackageName;
-use crate::text::bytes;
+use crate::text::{bytes, one_line, root_cause};
 use futures_util::StreamExt;
 use futures_util::stream;
 use reqwest::{Client, header, redirect};
@@ -100,7 +100,7 @@ impl Asker {
 
     /// The body of an answer; none where there is no such page.
     async fn body(&self, url: Url, accept: &str) -> Result<Option<String>, String> {
-        let without_url = |error: reqwest::Error| error.without_url().to_string();
+        let without_url = |error: reqwest::Error| one_line(&root_cause(&error.without_url()));
         let request = self.client.get(url).header(header::ACCEPT, accept);
         let mut response = request.send().await.map_err(without_url)?;
         match response.status().as_u16() {

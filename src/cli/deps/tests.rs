@@ -175,6 +175,12 @@ async fn each_failure_of_an_answer_is_told_apart() {
     assert_eq!(of("silent", now).await, failed("no answer within 0 s"));
     assert_eq!(of("absent", limits()).await, RegistryReply::Nothing("its registry does not know it"));
     assert_eq!(of("../up", limits()).await, RegistryReply::Nothing("no package can have this name"));
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a port");
+    let address = format!("http://{nobody}").parse().expect("an address");
+    let asker = Asker::new(HashMap::from([("crates.io", address)]), limits()).expect("a client");
+    let package = ("crates.io".to_owned(), "serde".to_owned());
+    let reply = asker.all(BTreeSet::from([package.clone()]), &quiet()).await.remove(&package);
+    assert!(matches!(&reply, Some(RegistryReply::Failed(why)) if why.contains("refused")), "{reply:?}");
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 
 use crate::forge::{ForgeError, Result};
 use crate::secret::Secret;
+use crate::text::root_cause;
 use reqwest::{Method, StatusCode, header};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -235,15 +236,6 @@ pub(super) fn from_transport(kind: RequestKind, what: &str, error: reqwest::Erro
         return ForgeError::Ambiguous(text);
     }
     ForgeError::Unavailable { text, retry_after_ms: None }
-}
-
-/// The innermost cause ("connection refused"), which a person can act on.
-fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut at = error;
-    while let Some(next) = at.source() {
-        at = next;
-    }
-    at.to_string()
 }
 
 async fn take(kind: RequestKind, what: &str, mut response: reqwest::Response, most: usize) -> Result<RawResponse> {
