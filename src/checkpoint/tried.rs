@@ -1,7 +1,8 @@
 //! Result of an attempt, for the one that follows it. Pure.
 
+use super::view::VerdictKind;
 use crate::text::{cut, one_line};
-use domain::{CiCheck, CiEnded, Event, Item, Task, VerdictKind};
+use domain::{CiCheck, CiEnded, Event, Item, Task};
 
 /// The most lines, and characters of each.
 const MOST: usize = 20;
@@ -15,10 +16,10 @@ pub fn tried(task: &Task, log: &[Event]) -> Vec<String> {
             Event::DoneSaid { summary, .. } => all.push(format!("said that it was done: {summary}")),
             Event::AnotherWay { tried } => all.push(format!("got nowhere and began anew: {}", tried.join("; "))),
             Event::Verified { verdict, .. } => {
-                let said = match verdict.kind {
+                let said = match VerdictKind::of(verdict) {
                     VerdictKind::Passed => "passed",
                     VerdictKind::Failed => "failed",
-                    VerdictKind::None if verdict.ran_no_test() => "ran no test",
+                    VerdictKind::NoTest => "ran no test",
                     VerdictKind::None => "were not found",
                 };
                 all.push(format!("the checks of its work {said}"));

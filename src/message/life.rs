@@ -2,9 +2,10 @@
 
 use super::about::About;
 use super::own::{own_because, own_cut, own_lacks};
+use crate::checkpoint::view::VerdictKind;
 use crate::line::Why;
 use crate::text::{code, document, plain_cell, prose};
-use domain::{PauseReason, Question, Resource, Task, TaskKind, Trigger, Verdict, VerdictKind};
+use domain::{PauseReason, Question, Resource, Task, TaskKind, Trigger};
 
 /// The most characters shown of a read-only task's answer.
 const MAX_ANSWER: usize = 24_000;
@@ -267,10 +268,10 @@ pub fn resumed(about: &About<'_>) -> String {
 pub fn approved(commit: &str, about: &About<'_>) -> String {
     let short = commit.get(..10).unwrap_or(commit);
     let branch = about.task.request.as_ref().map(|r| r.branch.clone()).unwrap_or_default();
-    let verdict = match about.task.verdict.as_ref().map(|v| v.kind) {
+    let verdict = match about.task.verdict.as_ref().map(VerdictKind::of) {
         Some(VerdictKind::Passed) => "The bot's own run of the checks passed on it.",
         Some(VerdictKind::Failed) => "**The checks failed on it**: `fetch` will ask for `--unverified`.",
-        Some(VerdictKind::None) if about.task.verdict.as_ref().is_some_and(Verdict::ran_no_test) => {
+        Some(VerdictKind::NoTest) => {
             "The bot's own run of the checks ran no test on it: `fetch` will ask for `--unverified`."
         }
         Some(VerdictKind::None) | None => "No checks were found to run on it: `fetch` will ask for `--unverified`.",
