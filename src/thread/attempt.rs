@@ -6,12 +6,10 @@ use super::branch_tips::BranchTips;
 use super::groups::Groups;
 use crate::config::Process;
 use crate::config::process::Repository;
-use crate::forge::RepositoryAddresses;
-use crate::git::{Auth, GitError, Meaning, Repos};
+use crate::git::Repos;
 use crate::message::{NoStart, begun_already, no_start};
 use crate::store::Store;
 use crate::trouble::Trouble;
-use crate::upstream::on_forge;
 use domain::{ApprovedStart, Commit, Decision, Effect, Event, Task, Verb};
 use std::sync::Arc;
 
@@ -19,7 +17,6 @@ use std::sync::Arc;
 pub struct Retries {
     pub(super) config: Arc<Process>,
     pub(super) store: Store,
-    pub(super) addresses: Arc<RepositoryAddresses>,
     pub(super) groups: Arc<Groups>,
     pub(super) tips: Arc<BranchTips>,
 }
@@ -62,14 +59,12 @@ impl Retries {
     ) -> Result<Result<ApprovedStart, String>, Trouble> {
         let no = |why| Ok(Err(no_start(login, task.id, n, why)));
         let Some(start) = approved(task, log, n) else { return no(NoStart::NotApproved) };
-        let BranchTips { repos, auth, .. } = &*self.tips;
         // Policy, setup and the base's tests come from the base, so it has to be one that the protected branch has had.
         match self.tips.fetched_tip(entry).await? {
-            Some(tip) if is_below(repos, &entry.key, &start.base, &tip).await? => {}
+            Some(tip) if is_below(&self.tips.repos, &entry.key, &start.base, &tip).await? => {}
             Some(_) | None => return no(NoStart::OtherBase),
         }
-        let url = on_forge(&self.config, &self.addresses.at(entry)?)?;
-        match is_there(repos, auth, &url, &entry.key, &start.commit).await? {
+        match self.tips.is_there(entry, &start.commit).await? {
             true => Ok(Ok(start)),
             false => no(NoStart::Gone),
         }
@@ -93,22 +88,4 @@ fn approved(task: &Task, log: &[Event], n: u32) -> Option<ApprovedStart> {
 /// Whether the branch that ends at `tip` has had this base.
 async fn is_below(repos: &Repos, key: &str, base: &Commit, tip: &Commit) -> Result<bool, Trouble> {
     Ok(repos.has(key, base).await? && repos.is_ancestor(key, base, tip).await?)
-}
-
-/// Whether the commit is in the bot's own repository or on the forge, from which it is then fetched.
-async fn is_there(
-    repos: &Repos,
-    auth: &Auth,
-    url: &crate::git::RemoteUrl,
-    key: &str,
-    commit: &Commit,
-) -> Result<bool, Trouble> {
-    if matches!(repos.has(key, commit).await, Ok(true)) {
-        return Ok(true);
-    }
-    match repos.fetch_commit(key, url, Some(auth), commit).await {
-        Ok(()) => Ok(true),
-        Err(error @ GitError::Failed { .. }) if error.meaning() == Meaning::Lasting => Ok(false),
-        Err(other) => Err(other.into()),
-    }
 }

@@ -3,7 +3,7 @@
 use crate::config::Process;
 use crate::config::process::Repository;
 use crate::forge::{Forge, IssueLocks, RepositoryAddresses};
-use crate::git::{Auth, Repos};
+use crate::git::{Auth, GitError, Meaning, RemoteUrl, Repos};
 use crate::trouble::Trouble;
 use crate::upstream::on_forge;
 use domain::{Commit, Task};
@@ -27,10 +27,26 @@ impl BranchTips {
     pub async fn bring(&self, entry: &Repository, commit: &Commit) -> Result<(), Trouble> {
         // An error: nothing was ever fetched of this repository.
         if !matches!(self.repos.has(&entry.key, commit).await, Ok(true)) {
-            let url = on_forge(&self.config, &self.addresses.at(entry)?)?;
-            self.repos.fetch(&entry.key, &url, Some(&self.auth)).await?;
+            self.repos.fetch(&entry.key, &self.url(entry)?, Some(&self.auth)).await?;
         }
         Ok(())
+    }
+
+    /// Where the repository is on the forge now.
+    fn url(&self, entry: &Repository) -> Result<RemoteUrl, Trouble> {
+        Ok(on_forge(&self.config, &self.addresses.at(entry)?)?)
+    }
+
+    /// Whether a commit is here or on the forge, from which it is then fetched.
+    pub async fn is_there(&self, entry: &Repository, commit: &Commit) -> Result<bool, Trouble> {
+        if matches!(self.repos.has(&entry.key, commit).await, Ok(true)) {
+            return Ok(true);
+        }
+        match self.repos.fetch_commit(&entry.key, &self.url(entry)?, Some(&self.auth), commit).await {
+            Ok(()) => Ok(true),
+            Err(error @ GitError::Failed { .. }) if error.meaning() == Meaning::Lasting => Ok(false),
+            Err(other) => Err(other.into()),
+        }
     }
 
     /// Sees to it that a commit of the forge's is here. One that its branches do not bring is asked for again later.

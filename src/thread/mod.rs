@@ -2,7 +2,7 @@
 //! text once.
 //!
 //! Parts with one job each, put together in `parts.rs`: whose texts count and with what right (`accounts.rs`), who is let in beyond that
-//! (`groups.rs`), edits (`evidence.rs`), the thread as the forge shows it (`read.rs`, `replies.rs`, `withdrawn.rs`), what its texts decide
+//! (`groups.rs`), where branches end (`branch_tips.rs`), edits (`evidence.rs`), the thread as the forge shows it (`read.rs`, `replies.rs`, `withdrawn.rs`), what its texts decide
 //! (`decisions.rs`), hosts (`hosts.rs`), further commands (`further.rs`), a repository's own (`own.rs`), `/retry` (`attempt.rs`, `terms.rs`),
 //! commands beside any task (`apart.rs`, `test_runs.rs`), answers (`answer.rs`) and what is kept of them (`audit.rs`). `follow.rs` reads a
 //! task's thread with them and feeds it.

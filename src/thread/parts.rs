@@ -82,7 +82,6 @@ impl Threads {
         let retries = Arc::new(Retries {
             config: given.config.clone(),
             store: given.store.clone(),
-            addresses: given.addresses.clone(),
             groups: shared.groups.clone(),
             tips: shared.tips.clone(),
         });
