@@ -145,26 +145,28 @@ impl Dispatcher {
         entry: &Repository,
         (id, task): (TaskId, &Task),
         thread: &Thread,
-        FoundDecision { decision, text_edited, left, behind, remarks, long, denied }: FoundDecision,
+        given: FoundDecision,
         feed: &dyn Feed,
     ) -> Result<(), Trouble> {
+        let decision = &given.decision;
         let key = decision_key(&decision.source);
         let text = thread.text(&decision.source);
         let number = thread.number(&decision.source, task);
-        if is_older(&decision, task) && !decision.verb.is_apart() {
-            return match may_now(&decision) {
-                true => self.hosts.take_denials(entry, (id, task, number), (&key, text), &decision, feed).await,
+        if is_older(decision, task) && !decision.verb.is_apart() {
+            return match may_now(decision) {
+                true => self.hosts.take_denials(entry, (id, task, number), (&key, text), decision, feed).await,
                 false => Ok(()),
             };
         }
-        if may_now(&decision) {
-            let text = self.answer_beside(entry, (task, thread), (&decision, text), (left, &behind, long)).await?;
+        if may_now(decision) {
+            let text = self.answer_beside(entry, task, thread, &given).await?;
             if !text.is_empty() {
                 // By the task's queue, so that nothing waits for the forge to take it.
                 let notice = Notice::Beside { number: decision.number, thread: number, text };
                 feed.feed(id, &beside_key(&key), Input::Noticed { notice }).await?;
             }
         }
+        let FoundDecision { decision, text_edited, remarks, long, denied, .. } = given;
         // Before the decision itself, because its key marks the whole text as taken up.
         // Hosts are judged by the text that names them, whatever became of a list of steps.
         let of_text = Decision { edited: text_edited, ..decision.clone() };
@@ -190,28 +192,28 @@ impl Dispatcher {
         tell_unheard(id, &key, unheard, feed).await
     }
 
-    /// What is answered beside the decision to a text whose author may decide: to its further commands, to those on lines (`left`), to those
-    /// `behind` the bot's name, to an approval that does not count, and to a text that is too long (its count of characters). Empty where there
-    /// is nothing to answer.
+    /// What is answered beside the decision to a text whose author may decide: to its further commands, to those on lines, to those behind the
+    /// bot's name, to an approval that does not count, and to a text that is too long. Empty where there is nothing to answer.
     async fn answer_beside(
         &self,
         entry: &Repository,
-        (task, thread): (&Task, &Thread),
-        (decision, text): (&Decision, &str),
-        (left, behind, long): (Vec<String>, &[String], Option<usize>),
+        task: &Task,
+        thread: &Thread,
+        given: &FoundDecision,
     ) -> Result<String, Trouble> {
-        let said = (&decision.poster, text, &decision.verb);
+        let decision = &given.decision;
+        let said = (&decision.poster, thread.text(&decision.source), &decision.verb);
         let beside = self.further.beside(entry, (said, &OwnNames::new()), decision.right, Some(task)).await?;
         // What only asks is answered wherever it stands.
-        let (asks, left): (Vec<String>, Vec<String>) = left.into_iter().partition(|name| is_of_readers(name));
+        let (asks, left): (Vec<String>, Vec<String>) = given.left.iter().cloned().partition(|name| is_of_readers(name));
         let asked: String = asks.iter().map(|name| format!("/{name}\n")).collect();
         let on_lines = (&decision.poster, asked.as_str(), &decision.verb);
         let on_lines = self.further.beside(entry, (on_lines, &OwnNames::new()), decision.right, Some(task)).await?;
         let inline = (!left.is_empty()).then(|| message::left_inline(&decision.poster.login, &left));
-        let approval = approval_left(thread, task, decision).filter(|_| long.is_none());
-        let long = long.filter(|_| decision.verb != Verb::Stop);
+        let approval = approval_left(thread, task, decision).filter(|_| given.long.is_none());
+        let long = given.long.filter(|_| decision.verb != Verb::Stop);
         let long = long.map(|count| message::too_long(&decision.poster.login, count, &decision.source));
-        let behind = behind.iter().map(|word| message::unknown_beside(word, Some(BEHIND_NAME), &[]));
+        let behind = given.behind.iter().map(|word| message::unknown_beside(word, Some(BEHIND_NAME), &[]));
         let all = [long, approval, beside, on_lines, inline];
         Ok(all.into_iter().flatten().chain(behind).collect::<Vec<_>>().join("\n\n"))
     }
