@@ -34,10 +34,10 @@ impl TestRequests {
         let watched = self.store.watched_pull(&entry.key, number).await?;
         if !watched.is_empty() {
             let at = self.addresses.at(entry)?;
-            let head = self.forge.pull(&at, number).await?.head_sha;
+            let pull = self.forge.pull(&at, number).await?;
             for one in &watched {
-                self.end_earlier(&at, (&entry.key, number, &head), &one.run).await?;
-                self.show_waited(&at, &head, &one.run, test_waited()).await?;
+                self.end_earlier(&at, &entry.key, &pull, &one.run).await?;
+                self.show_waited(&at, &pull.head_sha, &one.run, test_waited()).await?;
             }
         }
         self.store.unwatch_pull(&entry.key, number, &format!("{key}~off"), now()).await?;
@@ -71,7 +71,7 @@ impl TestRequests {
         seen: &WatchedPull,
     ) -> Result<bool, Trouble> {
         let (key, number) = (&entry.key, pull.number);
-        self.end_earlier(at, (key, number, &pull.head_sha), &seen.run).await?;
+        self.end_earlier(at, key, pull, &seen.run).await?;
         if !pull.open {
             tracing::info!(repository = key, number, "closed, so nothing is run at its pushes any more");
             self.show_waited(at, &pull.head_sha, &seen.run, test_waited()).await?;
@@ -96,45 +96,36 @@ impl TestRequests {
             Some(minutes) => {
                 let why = PushNotTested::Full(self.config.tests.per_hour, minutes);
                 self.answers.answer_once(entry, number, &name("full"), &said(why)).await?;
-                self.show_waiting(at, (key, number, &commit), seen).await?;
+                self.show_waiting(at, key, pull, &seen.run).await?;
                 Ok(true)
             }
             None => Ok(false),
         }
     }
 
-    /// Has the commit's status say that its run waits for room, unless it has a status of such a run.
-    async fn show_waiting(
-        &self,
-        at: &RepoRef,
-        (key, number, commit): (&str, u64, &Commit),
-        seen: &WatchedPull,
-    ) -> Result<(), Trouble> {
+    /// Has the head's status say that its run waits for room, unless it has a status of such a run.
+    async fn show_waiting(&self, at: &RepoRef, key: &str, pull: &PullRequest, run: &TestRun) -> Result<(), Trouble> {
         let (state, description) = (StatusState::Pending, test_waits(self.config.tests.per_hour));
-        let (context, target_url) = (seen.run.context().to_owned(), String::new());
-        let newest = self.forge.statuses(at, commit.as_str()).await?;
-        let stands = |it: &Status| it.state == state || is_test_status(&it.description, &seen.run);
+        let (context, target_url) = (run.context().to_owned(), String::new());
+        let newest = self.forge.statuses(at, &pull.head_sha).await?;
+        let stands = |it: &Status| it.state == state || is_test_status(&it.description, run);
         if newest.iter().any(|it| it.context == context && stands(it)) {
             return Ok(());
         }
         // Noted first, so that a status which stands is known.
-        let name = format!("{}{commit}", waiting(key, number, &seen.run));
+        let name = format!("{}{}", waiting(key, pull.number, run), pull.head_sha);
         self.store.set_watermark_of(key, &name, now()).await?;
         let new = NewStatus { context, state, description, target_url };
-        Ok(self.forge.post_status(at, commit.as_str(), &new).await?)
+        Ok(self.forge.post_status(at, &pull.head_sha, &new).await?)
     }
 
-    /// Has the statuses of commits that `head` was pushed over say that their runs, which waited for room, are not made. What the forge does not
+    /// Has the statuses of commits that the head was pushed over say that their runs, which waited for room, are not made. What the forge does not
     /// take now is tried again with the next reading, and keeps nothing back.
-    async fn end_earlier(
-        &self,
-        at: &RepoRef,
-        (key, number, head): (&str, u64, &str),
-        run: &TestRun,
-    ) -> Result<(), Trouble> {
-        let begins = waiting(key, number, run);
+    async fn end_earlier(&self, at: &RepoRef, key: &str, pull: &PullRequest, run: &TestRun) -> Result<(), Trouble> {
+        let begins = waiting(key, pull.number, run);
         for (name, since) in self.store.watermarks(&begins).await? {
-            let Some(commit) = name.strip_prefix(&begins).filter(|it| since > 0 && *it != head) else { continue };
+            let earlier = name.strip_prefix(&begins).filter(|it| since > 0 && *it != pull.head_sha);
+            let Some(commit) = earlier else { continue };
             match self.show_waited(at, commit, run, test_overtaken()).await {
                 Ok(()) => self.store.set_watermark_of(key, &name, 0).await?,
                 Err(trouble) => tracing::warn!(%at, commit, %trouble, "its status still says that a run waits"),
