@@ -177,7 +177,7 @@ pub(crate) enum FromFiles {
 /// Reads the files of a commit that indicate a toolchain. `test` is the project's test command, if that is named.
 ///
 /// # Errors
-/// When the commit is missing. A file that is too large is ignored.
+/// When the commit that is to be read is missing. A file that is too large is ignored.
 pub(crate) async fn read(
     repos: &Repos,
     key: &str,
@@ -185,6 +185,9 @@ pub(crate) async fn read(
     sandbox: &Sandbox,
     test: Option<&str>,
 ) -> Result<FromFiles, GitError> {
+    if !guesses(&sandbox.image) {
+        return Ok(FromFiles::Nothing);
+    }
     let files = ProjectFiles::read(repos, key, commit).await?;
     Ok(from_files(sandbox, &files.names, &|name| files.text(name), test))
 }
@@ -195,9 +198,6 @@ fn from_files(
     text: &dyn Fn(&str) -> Option<String>,
     test: Option<&str>,
 ) -> FromFiles {
-    if !guesses(&sandbox.image) {
-        return FromFiles::Nothing;
-    }
     if let Some((image, by)) = need::devcontainer(text)
         && sandbox.all_images().contains(&image)
     {
