@@ -8,6 +8,7 @@ use super::repository::{Repositories, request};
 use crate::config::process::Sandbox;
 use crate::config::project::{Granted, Pick};
 use crate::git::{GitError, Repos};
+use crate::sandbox::detect::unversioned;
 use crate::sandbox::need::{self, Need};
 use crate::sandbox::project_files::ProjectFiles;
 use crate::sandbox::{SandboxError, Sandboxes};
@@ -204,9 +205,7 @@ fn from_files(
         return FromFiles::Image { image, by };
     }
     let Some(need) = need::need(files, text, test) else { return FromFiles::Nothing };
-    let of_it =
-        |name: &str| name == need.toolchain || name.split_once('@').is_some_and(|(plain, _)| plain == need.toolchain);
-    let offered = sandbox.offered().filter(|(name, _)| of_it(name));
+    let offered = sandbox.offered().filter(|(name, _)| unversioned(name) == need.toolchain);
     let images: Vec<_> = offered.map(|(name, image)| (name.to_owned(), image.to_owned())).collect();
     if images.is_empty() { FromFiles::Nothing } else { FromFiles::Toolchain { need, images } }
 }
