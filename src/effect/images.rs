@@ -8,6 +8,7 @@ use super::repository::{Repositories, request};
 use crate::config::process::Sandbox;
 use crate::config::project::{Granted, Pick};
 use crate::git::{GitError, Repos};
+use crate::sandbox::detect::unversioned;
 use crate::sandbox::need::{self, Need};
 use crate::sandbox::project_files::ProjectFiles;
 use crate::sandbox::{SandboxError, Sandboxes};
@@ -177,7 +178,7 @@ pub(crate) enum FromFiles {
 /// Reads the files of a commit that indicate a toolchain. `test` is the project's test command, if that is named.
 ///
 /// # Errors
-/// When the commit is missing. A file that is too large is ignored.
+/// When the commit that is to be read is missing. A file that is too large is ignored.
 pub(crate) async fn read(
     repos: &Repos,
     key: &str,
@@ -185,6 +186,9 @@ pub(crate) async fn read(
     sandbox: &Sandbox,
     test: Option<&str>,
 ) -> Result<FromFiles, GitError> {
+    if !guesses(&sandbox.image) {
+        return Ok(FromFiles::Nothing);
+    }
     let files = ProjectFiles::read(repos, key, commit).await?;
     Ok(from_files(sandbox, &files.names, &|name| files.text(name), test))
 }
@@ -195,18 +199,13 @@ fn from_files(
     text: &dyn Fn(&str) -> Option<String>,
     test: Option<&str>,
 ) -> FromFiles {
-    if !guesses(&sandbox.image) {
-        return FromFiles::Nothing;
-    }
     if let Some((image, by)) = need::devcontainer(text)
         && sandbox.all_images().contains(&image)
     {
         return FromFiles::Image { image, by };
     }
     let Some(need) = need::need(files, text, test) else { return FromFiles::Nothing };
-    let of_it =
-        |name: &str| name == need.toolchain || name.split_once('@').is_some_and(|(plain, _)| plain == need.toolchain);
-    let offered = sandbox.offered().filter(|(name, _)| of_it(name));
+    let offered = sandbox.offered().filter(|(name, _)| unversioned(name) == need.toolchain);
     let images: Vec<_> = offered.map(|(name, image)| (name.to_owned(), image.to_owned())).collect();
     if images.is_empty() { FromFiles::Nothing } else { FromFiles::Toolchain { need, images } }
 }

@@ -21,10 +21,10 @@ pub(super) fn render<'a>(fence: &Fence, items: impl IntoIterator<Item = (Option<
     items.iter().enumerate().map(entry).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A line of the old file, with its text where that was removed.
-fn old_line(fence: &Fence, old: &OldLine) -> String {
+/// A line of the old file, with its text, as `shown` escapes it, where that was removed.
+pub(super) fn old_line(old: &OldLine, shown: impl FnOnce(&str) -> String) -> String {
     match &old.removed {
-        Some(text) => format!("on removed line {}: `{}`", old.line, fence.inline(text.trim())),
+        Some(text) => format!("on removed line {} (`{}`)", old.line, shown(text.trim())),
         None => format!("on line {} of the old file", old.line),
     }
 }
@@ -32,7 +32,9 @@ fn old_line(fence: &Fence, old: &OldLine) -> String {
 fn entry(fence: &Fence, label: &str, item: &Item) -> String {
     let place = match (&item.path, item.line, &item.old) {
         (Some(path), Some(line), _) => format!("`{}`, line {line}", fence.inline(path)),
-        (Some(path), None, Some(old)) => format!("`{}`, {}", fence.inline(path), old_line(fence, old)),
+        (Some(path), None, Some(old)) => {
+            format!("`{}`, {}", fence.inline(path), old_line(old, |text| fence.inline(text)))
+        }
         (Some(path), None, None) => format!("`{}`", fence.inline(path)),
         (None, _, _) => "in general".to_owned(),
     };

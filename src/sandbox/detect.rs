@@ -89,7 +89,7 @@ pub fn test_command(
     toolchain: Option<&str>,
 ) -> Option<Detected> {
     let languages = languages(files, text);
-    let named = toolchain.map(|name| name.split_once('@').map_or(name, |(plain, _)| plain));
+    let named = toolchain.map(unversioned);
     let of_it = languages.iter().find(|language| Some(language.toolchain) == named);
     if let Some(test) = of_it.or(languages.first()).and_then(|language| language.test.clone()) {
         return Some(test);
@@ -100,6 +100,11 @@ pub fn test_command(
     };
     // Every image has Python, so its tests run there, too.
     if languages.is_empty() { unittest(files).or_else(by_make) } else { by_make().or_else(|| unittest(files)) }
+}
+
+/// A toolchain's name without a version: `rust` of `rust@1.95`.
+pub fn unversioned(name: &str) -> &str {
+    name.split_once('@').map_or(name, |(plain, _)| plain)
 }
 
 /// The toolchain of a project with these files, and the file that decided; `None` = the base suffices. `test` is its test command, if that is

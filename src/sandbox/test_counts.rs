@@ -12,11 +12,6 @@ pub(super) fn counted(text: &str) -> Option<u64> {
     sum(text, &["passed", "failed", "error", "errors", "xfailed", "xpassed"])
 }
 
-/// As [`counted`], without pytest's errors, which are mostly files that could not be loaded.
-fn executed(text: &str) -> Option<u64> {
-    sum(text, &["passed", "failed", "xfailed", "xpassed"])
-}
-
 /// The numbers of tests that ran now and before, without what was skipped, if an output says that these are fewer. One that may have lost its
 /// beginning says nothing, because a suite's summary may have been there.
 pub fn fewer(now: &str, before: &str) -> Option<(u64, u64)> {
@@ -39,7 +34,8 @@ pub(super) fn unskipped(text: &str) -> Option<u64> {
         skipped = skipped.saturating_add(count.and_then(number).unwrap_or(0));
         none_left = none_left.or(of_pytest(line).filter(|before| worded(before, &["skipped"]) > 0).map(|_| 0));
     }
-    let ran = executed(text).map(|ran| ran.saturating_sub(skipped)).or(none_left);
+    let executed = sum(text, &["passed", "failed", "xfailed", "xpassed"]);
+    let ran = executed.map(|ran| ran.saturating_sub(skipped)).or(none_left);
     ran.filter(|ran| is_known(*ran, text))
 }
 

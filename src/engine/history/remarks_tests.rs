@@ -117,7 +117,7 @@ fn a_remark_on_the_old_side_is_told_with_its_line_there_and_the_text_that_was_re
     let items = vec![on_old(7, Some("    check(a)\u{202e}")), on_old(9, None)];
     log.push(decided(Verb::Changes { items }, 2));
     let text = told(&rebuilt(&log, Form::Tools));
-    for place in ["r3: `semver.py`, on removed line 7: `check(a)", "r4: `semver.py`, on line 9 of the old file\n"] {
+    for place in ["r3: `semver.py`, on removed line 7 (`check(a)", "r4: `semver.py`, on line 9 of the old file\n"] {
         assert!(text.contains(place), "{place}: {text}");
     }
     assert!(!text.contains('\u{202e}'), "one line without hidden characters: {text}");

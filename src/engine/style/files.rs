@@ -5,11 +5,12 @@
 //! blocks or part of the issue's words; an answer can only write files that a person reviews, and the host chooses what is run. Tests:
 //! `files_tests.rs`.
 
-use domain::{Event, Look, OldLine, Outcome, Remarks, ShownFile, Task, TaskKind, Verb};
+use domain::{Event, Look, Outcome, Remarks, ShownFile, Task, TaskKind, Verb};
 use minijinja::context;
 
 use super::record::{self, base, changes_something, fewer_tests, issue_text, outcomes, passed, widened};
 use super::{EXAMPLE, EarlierTries, First, Reader, round, unseen};
+use crate::engine::feedback::old_line;
 use crate::engine::fence::seen;
 use crate::engine::{EngineConfig, failing, prompt};
 use crate::llm::{ModelRequest, Turn};
@@ -113,14 +114,6 @@ fn tried(log: &[Event]) -> usize {
     log.iter().rev().take_while(asks).filter(|event| matches!(event, Event::TurnCompleted { .. })).count()
 }
 
-/// A line of the old file, with its text where that was removed.
-fn old_line(old: &OldLine) -> String {
-    match &old.removed {
-        Some(text) => format!("on removed line {} (`{}`)", old.line, text::one_line(text.trim())),
-        None => format!("on line {} of the old file", old.line),
-    }
-}
-
 /// What people asked for in reviews and did not take back, the newest last.
 fn remarks(log: &[Event]) -> Vec<String> {
     let items = log.iter().flat_map(|event| match event {
@@ -137,7 +130,9 @@ fn remarks(log: &[Event]) -> Vec<String> {
         .map(|item| {
             let place = match (&item.path, item.line, &item.old) {
                 (Some(path), Some(line), _) => format!("{}, line {line}: ", text::one_line(path)),
-                (Some(path), None, Some(old)) => format!("{}, {}: ", text::one_line(path), old_line(old)),
+                (Some(path), None, Some(old)) => {
+                    format!("{}, {}: ", text::one_line(path), old_line(old, text::one_line))
+                }
                 (Some(path), None, None) => format!("{}: ", text::one_line(path)),
                 (None, _, _) => String::new(),
             };

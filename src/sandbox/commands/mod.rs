@@ -104,8 +104,8 @@ pub fn commands(files: &[String], text: &dyn Fn(&str) -> Option<String>, toolcha
         found.tests.push(ProjectCommand { command: known.command, by: known.by.to_owned() });
     }
     // Commands of the toolchain that tasks get come first.
-    let plain = toolchain.and_then(|name| name.split('@').next());
-    let first = plain.or_else(|| detect::toolchain(files, text, None).map(|(toolchain, _)| toolchain));
+    let first = toolchain.map(detect::unversioned);
+    let first = first.or_else(|| detect::toolchain(files, text, None).map(|(toolchain, _)| toolchain));
     type Reader = fn(&Project<'_>, &mut Commands);
     let mut readers: Vec<(&str, Reader)> = vec![
         ("python", python::read),

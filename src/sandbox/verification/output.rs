@@ -29,11 +29,7 @@ pub(in crate::sandbox) fn exit_code(status: &Status) -> Option<i32> {
 pub(in crate::sandbox) fn tail(outcome: &Outcome) -> String {
     // Of one that was cut the pattern would no longer be recognised.
     let text = redact::redacted(&outcome.text).0;
-    let mut start = text.len().saturating_sub(TAIL);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    let end = &text[start..];
+    let end = &text[text.ceil_char_boundary(text.len().saturating_sub(TAIL))..];
     let why = match &outcome.status {
         Status::TimedOut => "the tests took longer than they may and were stopped",
         Status::OutOfMemory => "the tests ran out of memory",
