@@ -26,7 +26,7 @@ impl Reaper {
         self.reap_now(keep, mirrors, image.as_deref()).await
     }
 
-    /// What cannot be removed keeps nothing else from it: the first problem is told at the end.
+    /// A container that cannot be removed keeps nothing else from it: the first such problem is told at the end.
     async fn reap_now(&self, keep: &[String], mirrors: &[String], image: Option<&str>) -> Result<Vec<String>, Problem> {
         let (mut removed, mut done) = (Vec::new(), Ok(()));
         for container in self.containers.list().await? {

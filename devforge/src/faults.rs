@@ -4,7 +4,7 @@
 use crate::Devforge;
 use crate::api::{App, Caller, Shared, no_content};
 use crate::names::split;
-use crate::world::{Access, Refusal, Result, World, refuse};
+use crate::world::{Access, Refusal, Repo, Result, World, refuse};
 use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::http::{Method, StatusCode, header};
@@ -33,11 +33,7 @@ impl Devforge {
 
     /// Archives a repository, or takes that back: archived it is read alone.
     pub fn archive(&self, repo: &str, archived: bool) -> Result<()> {
-        let (owner, name) = split(repo)?;
-        let mut world = self.shared.world();
-        let at = world.repo(owner, name, Some("root"), Access::Read)?;
-        world.repos[at].archived = archived;
-        Ok(())
+        self.change(repo, |repo| repo.archived = archived)
     }
 
     /// Deletes a repository with everything in it.
@@ -59,19 +55,19 @@ impl Devforge {
 
     /// Switches a repository's issues off or on; its pull requests stay.
     pub fn switch_issues(&self, repo: &str, on: bool) -> Result<()> {
-        let (owner, name) = split(repo)?;
-        let mut world = self.shared.world();
-        let at = world.repo(owner, name, Some("root"), Access::Read)?;
-        world.repos[at].has_issues = on;
-        Ok(())
+        self.change(repo, |repo| repo.has_issues = on)
     }
 
     /// Switches a repository's pull requests off or on; its issues stay.
     pub fn switch_pulls(&self, repo: &str, on: bool) -> Result<()> {
+        self.change(repo, |repo| repo.has_pulls = on)
+    }
+
+    fn change(&self, repo: &str, change: impl FnOnce(&mut Repo)) -> Result<()> {
         let (owner, name) = split(repo)?;
         let mut world = self.shared.world();
         let at = world.repo(owner, name, Some("root"), Access::Read)?;
-        world.repos[at].has_pulls = on;
+        change(&mut world.repos[at]);
         Ok(())
     }
 

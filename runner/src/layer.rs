@@ -13,13 +13,14 @@ mod names;
 mod stream;
 
 use std::ffi::{OsStr, OsString};
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io::{BufWriter, ErrorKind, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
+use locate::open_regular;
 
 /// Variable with the directory of differences to the tree, set by the broker if the workspace is layered.
 pub const VARIABLE: &str = "CAISSON_LAYER";
@@ -72,6 +73,12 @@ fn metadata_at(path: &Path) -> anyhow::Result<Option<Metadata>> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         Err(error) => bail!("{}: {error}", path.display()),
     }
+}
+
+/// Opens a file whose metadata told that it is one; an error if something else has taken its place.
+fn opened(path: &Path) -> anyhow::Result<File> {
+    let file = open_regular(path).with_context(|| path.display().to_string())?;
+    file.with_context(|| format!("{} is no file any more", path.display()))
 }
 
 impl Later {

@@ -7,7 +7,7 @@ use crate::pages::used;
 use crate::rebase::cloned;
 use crate::world::{FIX, REPO, World};
 use caisson::forge::{ForgeReads, RepoRef};
-use domain::Task;
+use domain::{Commit, Task};
 use std::path::Path;
 
 /// Follows a task until its final review stands.
@@ -16,6 +16,14 @@ async fn at_final(world: &World) -> Task {
     world.until_state("awaiting-review").await;
     world.approve().await;
     world.until_state("final-review").await
+}
+
+/// As [`at_final`], approved; the pull request and the commit.
+async fn approved(world: &World) -> (u64, Commit) {
+    let task = at_final(world).await;
+    world.approve().await;
+    world.until_state("approved").await;
+    (task.pull.expect("a pull request"), task.pushed.expect("a commit"))
 }
 
 /// What `caisson fetch` says, and whether it brought the branch.
@@ -44,10 +52,7 @@ async fn until_used(world: &World, count: usize) {
 async fn a_withdrawn_approval_of_finished_work_is_given_once_more() {
     let world = World::new(FIX).await;
     let _serve = held(&world);
-    let task = at_final(&world).await;
-    let (pull, commit) = (task.pull.expect("a pull request"), task.pushed.expect("a commit"));
-    world.approve().await;
-    world.until_state("approved").await;
+    let (pull, commit) = approved(&world).await;
     dismissed(&world, "alice").await;
     let first = cloned(&world, "first");
     let (brought, text) = fetched(&world, &first).await;
@@ -95,10 +100,7 @@ async fn a_withdrawn_approval_of_finished_work_is_given_once_more() {
 async fn whoever_asks_for_changes_after_the_final_approval_takes_it_back() {
     let world = World::new(FIX).await;
     let _serve = held(&world);
-    let task = at_final(&world).await;
-    let (pull, commit) = (task.pull.expect("a pull request"), task.pushed.expect("a commit"));
-    world.approve().await;
-    world.until_state("approved").await;
+    let (pull, commit) = approved(&world).await;
     let notes = [("semver.py", 6, "use a tuple")];
     world.alice().request_changes(REPO, pull, commit.as_str(), "Rather not.", &notes).expect("posted");
     world.until_said(pull, "nothing goes back to the agent any more").await;

@@ -5,7 +5,8 @@ use devforge::Access;
 use domain::Event;
 use std::sync::{Arc, Mutex};
 
-async fn at_review(world: &World) -> (u64, String) {
+/// The first checkpoint: its pull request and its commit.
+pub async fn at_review(world: &World) -> (u64, String) {
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let task = world.until_state("awaiting-review").await;
     let commit = task.checkpoint().and_then(|c| c.commit.clone()).expect("a commit");

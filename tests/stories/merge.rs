@@ -25,7 +25,8 @@ async fn set(world: &mut World, setting: &str) {
     world.reconfigure(|text| text.replace(upstream, &format!("merge = \"{setting}\"\n"))).await;
 }
 
-fn owner(world: &World) -> Gitea {
+/// The client of an administrator of the forge.
+pub fn owner(world: &World) -> Gitea {
     let at = world.forge.url().parse().expect("an address");
     Gitea::new(&at, Secret::new(world.forge.admin_token()), "test").expect("a client")
 }

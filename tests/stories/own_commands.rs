@@ -47,6 +47,7 @@ async fn begun(world: &World, id: i64) -> Request {
     until(world, id, |task| task.request.is_some()).await.request.expect("asked")
 }
 
+/// Waits until something holds of the task of this number.
 pub async fn until(world: &World, id: i64, holds: impl Fn(&Task) -> bool) -> Task {
     let end = Instant::now() + PATIENCE;
     loop {

@@ -1,9 +1,10 @@
 //! Each command in each place where a task's people write: a comment of its issue or its pull request, the text of a review, and a line. It is
 //! carried out, answered, or refused with where to write it; and that once.
 
+use crate::own_commands::until;
 use crate::world::{FIX, PATIENCE, REPO, World};
 use caisson::command::COMMANDS;
-use domain::{Event, Task, TaskId, Verb};
+use domain::{Event, Task, Verb};
 use std::time::{Duration, Instant};
 
 /// Where a text stands: a comment of the issue or the pull request; the text of a review that comments, approves or requests changes; and a line.
@@ -77,14 +78,18 @@ impl At {
         }
         world.read_now().await.expect("read");
         world.settled().await;
-        let mut new = self.answers(world).await;
-        for words in before.iter().chain(expected) {
-            let found = new.iter().position(|text| text.contains(words.as_str()));
-            let Some(found) = found else { panic!("{words:?} is in none of {new:#?}") };
-            new.remove(found);
-        }
-        assert!(new.is_empty(), "beyond {expected:#?}: {new:#?}");
+        each_in_its_own(self.answers(world).await, before.iter().chain(expected).map(String::as_str));
     }
+}
+
+/// Each of these words stands in an answer of its own, and there is no other answer.
+pub fn each_in_its_own<'a>(mut answers: Vec<String>, expected: impl Iterator<Item = &'a str>) {
+    for words in expected {
+        let found = answers.iter().position(|text| text.contains(words));
+        let Some(found) = found else { panic!("{words:?} is in none of {answers:#?}") };
+        answers.remove(found);
+    }
+    assert!(answers.is_empty(), "nobody waits for {answers:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -119,8 +124,8 @@ async fn a_pause_holds_wherever_it_stands_and_a_review_that_approves_beside_it_a
     let at = At::first(&world).await;
     let pauses = [Page::Issue, Page::Pull, Page::Review, Page::Line, Page::Approval];
     let resumes = [Page::Issue, Page::Pull, Page::Review, Page::Pull, Page::Pull];
+    let paused = "The task is paused. `alice` asked for it.";
     for (pauses, resumes) in pauses.into_iter().zip(resumes) {
-        let paused = "The task is paused. `alice` asked for it.";
         match pauses {
             Page::Approval => at.write_and_hear(&world, pauses, "Fine.\n\n/pause", &[paused, NOT_APPROVED]).await,
             _ => at.write_and_hear(&world, pauses, "/pause", &[paused]).await,
@@ -129,10 +134,8 @@ async fn a_pause_holds_wherever_it_stands_and_a_review_that_approves_beside_it_a
         at.write_and_hear(&world, resumes, "/resume", &["The task goes on where it stopped"]).await;
         assert_eq!(world.task().await.state.name(), "awaiting-review", "{resumes:?}");
     }
-    let same_base = "still ends at the commit that the work stands on";
-    at.write_and_hear(&world, Page::Approval, "/rebase", &[same_base, NOT_APPROVED]).await;
+    at.write_and_hear(&world, Page::Approval, "/rebase", &[NOT_MOVED, NOT_APPROVED]).await;
     let named = "`/pause` contradicts `/approve`; of such the careful one counts";
-    let paused = "The task is paused. `alice` asked for it.";
     at.write_and_hear(&world, Page::Approval, "/approve\n/pause", &[paused, named]).await;
     assert_eq!(world.task().await.state.name(), "paused");
     let used = |event: &Event| matches!(event, Event::DecisionUsed { .. });
@@ -141,7 +144,7 @@ async fn a_pause_holds_wherever_it_stands_and_a_review_that_approves_beside_it_a
 
 const LIVE: &str = "is already at work on this issue";
 const NOT_MOVED: &str = "still ends at the commit that the work stands on";
-const UNNAMED: &str = "this is no pull request, so say which branch is meant";
+pub const UNNAMED: &str = "this is no pull request, so say which branch is meant";
 
 /// What leaves the task where it is, with the words of its answer: in a comment of the issue; on the pull request, in a comment and in the text
 /// of a review; and whether a line gives the same. Where it does not, its author is told that it is not carried out there.
@@ -175,7 +178,7 @@ static STANDING: [(&str, &str, &str, bool); 23] = [
 const MOVING: [&str; 5] = ["approve", "revise", "pause", "retry", "stop"];
 
 /// The names of the commands of a text that has one on each line.
-fn names(text: &str) -> Vec<&str> {
+pub fn names(text: &str) -> Vec<&str> {
     text.lines().filter_map(|line| line.strip_prefix('/')?.split(' ').next()).collect()
 }
 
@@ -185,7 +188,7 @@ fn listed(names: &[&str]) -> String {
 }
 
 /// Each command of the product is among these, once.
-fn are_all(mut named: Vec<&str>) {
+pub fn are_all(mut named: Vec<&str>) {
     let mut all: Vec<&str> = COMMANDS.iter().map(|spec| spec.name).collect();
     all.sort_unstable();
     named.sort_unstable();
@@ -308,32 +311,16 @@ async fn what_decides_about_a_checkpoint_does_so_once_wherever_it_stands() {
     }
 }
 
-/// Waits until the task of this number is in this state.
-async fn nth(world: &World, id: i64, state: &str) -> Task {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        let begun = world.store().tasks(20).await.expect("read").iter().any(|row| row.id == id);
-        if begun {
-            let task = world.store().task(TaskId(id)).await.expect("read");
-            if task.state.name() == state {
-                return task;
-            }
-        }
-        assert!(Instant::now() < end, "no task {id} is {state}");
-        tokio::time::sleep(Duration::from_millis(40)).await;
-    }
-}
-
 /// Ends one task after the other by these texts, each of which is answered in these words; behind a `/stop`, `/fix` begins the next one.
 async fn each_ends(ends: &[(Page, &str, &[&str])]) {
     let world = World::new(&notes(1)).await;
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     for (nth_end, (page, text, expected)) in ends.iter().enumerate() {
         let id = i64::try_from(nth_end + 1).expect("a number");
-        let at = At::of(issue, &nth(&world, id, "awaiting-review").await);
+        let at = At::of(issue, &until(&world, id, |task| task.state.name() == "awaiting-review").await);
         world.settled().await;
         at.write(&world, *page, text);
-        nth(&world, id, "cancelled").await;
+        until(&world, id, |task| task.state.name() == "cancelled").await;
         for words in *expected {
             world.until_said(at.pull, words).await;
         }

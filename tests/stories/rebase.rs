@@ -1,9 +1,9 @@
 //! `/rebase`: a task's work goes on on a newer base, merged in its sandbox; conflicts are resolved there, and a lost sandbox is merged again.
 
+use crate::merge::owner;
 use crate::orders::{caisson, said};
 use crate::world::{FIX, PATIENCE, REPO, World, git};
-use caisson::config::Secret;
-use caisson::forge::{ForgeReads as _, Gitea, RepoRef};
+use caisson::forge::{ForgeReads as _, RepoRef};
 use caisson::git::Repos;
 use caisson::sandbox::broker::Broker as _;
 use domain::{Commit, Event, Rebased, Task};
@@ -127,9 +127,7 @@ async fn work_goes_on_on_a_newer_base_and_comes_home_from_there() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_protected_branch_is_replaced_where_its_rule_lets_the_bot() {
     let world = World::new(FIX).await;
-    let url = world.forge.url().parse().expect("an address");
-    let root = Gitea::new(&url, Secret::new(world.forge.admin_token()), "test").expect("a client");
-    let repo = RepoRef::new("lab", "shop");
+    let (root, repo) = (owner(&world), RepoRef::new("lab", "shop"));
     root.ensure_own_branches(&repo, "agent/**", "caisson").await.expect("protected");
     let (_, pull) = at_checkpoint(&world).await;
     world.push(&[("NEWS.md", "news\n")]);

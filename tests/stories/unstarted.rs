@@ -2,9 +2,9 @@
 //! none begins anything.
 
 use crate::own_commands::command;
+use crate::places::{UNNAMED, are_all, each_in_its_own, names};
 use crate::reviews::{open, push as push_branch, say};
 use crate::world::{FIX, PATIENCE, REPO, World, held};
-use caisson::command::COMMANDS;
 use devforge::Access;
 use std::time::{Duration, Instant};
 
@@ -305,7 +305,6 @@ async fn what_is_carried_out_beside_a_task_does_not_wait_for_one_that_began_behi
 
 const IN_ISSUES: &str = "tasks start in issues";
 const CLOSED: &str = "this issue is closed";
-const UNNAMED: &str = "this is no pull request, so say which branch is meant";
 
 /// Each command with the words of its answer: on a person's pull request, where three begin a task instead; and on a closed issue.
 static EVERYWHERE: [(&str, Option<&str>, &str); 28] = [
@@ -350,23 +349,12 @@ async fn all_answered_once(world: &World, number: u64, texts: &[(&str, &str)]) {
         tokio::time::sleep(Duration::from_millis(40)).await;
     }
     world.read_now().await.expect("read");
-    let mut said = world.said(number).await;
-    for (text, words) in texts {
-        let found = said.iter().position(|answer| answer.contains(words));
-        let Some(found) = found else { panic!("{text}: {words:?} is in none of {said:#?}") };
-        said.remove(found);
-    }
-    assert!(said.is_empty(), "{said:#?}");
+    each_in_its_own(world.said(number).await, texts.iter().map(|(_, words)| *words));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_command_of_the_product_is_answered_once_on_a_persons_pull_request_and_on_a_closed_issue() {
-    let names = EVERYWHERE.iter().map(|(text, ..)| text[1..].split(' ').next().unwrap_or_default());
-    let mut named: Vec<&str> = names.collect();
-    let mut all: Vec<&str> = COMMANDS.iter().map(|spec| spec.name).collect();
-    named.sort_unstable();
-    all.sort_unstable();
-    assert_eq!(named, all, "each command has a row");
+    are_all(EVERYWHERE.iter().flat_map(|(text, ..)| names(text)).collect());
     let world = World::new(FIX).await;
     let (pull, _) = persons(&world).await;
     let on_pull: Vec<(&str, &str)> =

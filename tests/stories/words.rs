@@ -1,5 +1,6 @@
 //! Plans, status, refusals: commands that only lead to an answer.
 
+use crate::decisions::at_review;
 use crate::world::{FIX, REPO, World, next_second};
 use domain::TaskKind;
 
@@ -113,11 +114,9 @@ async fn a_command_behind_the_bots_name_is_none_and_its_author_is_told() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_behind_the_bots_name_in_a_review_that_approves_is_told_beside_the_approval() {
     let world = World::new(FIX).await;
-    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
-    let task = world.until_state("awaiting-review").await;
-    let (pull, commit) = (task.pull.expect("a pull request"), task.checkpoint().and_then(|c| c.commit.clone()));
-    let (commit, notes) = (commit.expect("a commit"), [("semver.py", 6, "@caisson /pause")]);
-    world.alice().approve_with(REPO, pull, commit.as_str(), "Fine.\n@caisson /stop", &notes).expect("approved");
+    let (pull, commit) = at_review(&world).await;
+    let notes = [("semver.py", 6, "@caisson /pause")];
+    world.alice().approve_with(REPO, pull, &commit, "Fine.\n@caisson /stop", &notes).expect("approved");
     world.until_said(pull, "`/stop` could not be followed").await;
     world.until_said(pull, "`/pause` could not be followed").await;
     world.until_said(pull, "It alone is left out; the rest of what you wrote there is judged without it").await;

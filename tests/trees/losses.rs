@@ -253,10 +253,9 @@ async fn a_stopped_one_does_not_wake_on_a_disk_that_is_nearly_full() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_container_beside_it_that_somebody_removes_is_no_loss_of_the_sandbox() {
     let world = World::new().await;
-    let sweep = |beginning: &str| *world.broker.faults.swept.lock().unwrap() = Some(beginning.to_owned());
     world.sandboxes.of_tasks.prepare(&world.spec(1)).await.expect("prepared");
     world.bash(1, "echo work >work.txt").await;
-    sweep("quarantine-");
+    *world.broker.faults.swept.lock().unwrap() = Some("quarantine-".to_owned());
     let spec = world.capture_spec(1, 1, &world.base);
     let captured = world.sandboxes.captures.capture(&spec).await;
     assert!(matches!(&captured, Err(SandboxError::Unavailable(why)) if why.contains("quarantine")), "{captured:?}");

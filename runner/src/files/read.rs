@@ -116,23 +116,16 @@ pub fn read_ranges(scope: &Scope<'_>, path: &str, ranges: &[(u64, u64)]) -> Resu
     let part = Scope { cap: scope.cap / ranges.len().max(1), ..*scope };
     let relative = scope.workspace.relative(path)?;
     let bytes = bytes(scope, &relative)?;
-    let (mut parts, mut past, mut any) = (Vec::new(), None, false);
-    for &(from, lines) in ranges {
-        match lines_of(&part, &relative, &bytes, from, lines) {
-            Ok(text) => {
-                any = true;
-                parts.push(text.trim_end().to_owned());
-            }
-            Err(error) => {
-                parts.push(format!("[{error}]"));
-                past = past.or(Some(error));
-            }
-        }
+    let parts = ranges.iter().map(|&(from, lines)| lines_of(&part, &relative, &bytes, from, lines));
+    let mut parts: Vec<Result<String, FileError>> = parts.collect();
+    if !parts.is_empty() && parts.iter().all(Result::is_err) {
+        return parts.swap_remove(0);
     }
-    match past {
-        Some(error) if !any => Err(error),
-        _ => Ok(parts.join("\n")),
-    }
+    let texts = parts.iter().map(|shown| match shown {
+        Ok(text) => text.trim_end().to_owned(),
+        Err(error) => format!("[{error}]"),
+    });
+    Ok(texts.collect::<Vec<_>>().join("\n"))
 }
 
 /// A line cut to the longest that is shown, with a note about the cut.

@@ -5,9 +5,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
-use locate::open_regular;
 
-use super::metadata_at;
+use super::{metadata_at, opened};
 
 /// Attributes that convert more than line ends; a macro's definition contains one of these words too.
 const TURNS: [&str; 2] = ["ident", "working-tree-encoding"];
@@ -49,10 +48,8 @@ impl<'a> Attributes<'a> {
         let path = self.workspace.join(directory).join(".gitattributes");
         let Some(found) = metadata_at(&path)? else { return Ok(false) };
         ensure!(found.is_file() && found.len() <= MOST, "{}: no file, or a large one", path.display());
-        let file = open_regular(&path).with_context(|| path.display().to_string())?;
-        let file = file.with_context(|| format!("{} is no file any more", path.display()))?;
         let mut text = Vec::new();
-        file.take(MOST).read_to_end(&mut text).with_context(|| path.display().to_string())?;
+        opened(&path)?.take(MOST).read_to_end(&mut text).with_context(|| path.display().to_string())?;
         if let Some(word) = TURNS.into_iter().find(|word| text.windows(word.len()).any(|part| part == word.as_bytes()))
         {
             bail!("{} has {word}", path.display());

@@ -9,11 +9,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
-use locate::open_regular;
 
 use super::attributes::Attributes;
 use super::entry::{entry_at, is_content};
 use super::names::Names;
+use super::opened;
 
 /// The branch that the stream makes.
 const BRANCH: &str = "refs/heads/taken";
@@ -83,8 +83,7 @@ fn write_content(
 
 /// Copies exactly `length` bytes of a file; `turned` tells that git may convert carriage returns in it, which is an error.
 fn copy(path: &Path, length: u64, turned: bool, out: &mut dyn Write) -> anyhow::Result<()> {
-    let file = open_regular(path).with_context(|| path.display().to_string())?;
-    let mut file = file.with_context(|| format!("{} is no file any more", path.display()))?.take(length);
+    let mut file = opened(path)?.take(length);
     let (mut part, mut copied) = (vec![0; 1 << 16], 0_u64);
     loop {
         let count = file.read(&mut part).with_context(|| path.display().to_string())?;
