@@ -31,7 +31,7 @@
 
 use super::Process;
 use super::artifacts::{self, ArtifactRules, Artifacts};
-use super::lines;
+use super::lines::KeyLines;
 use super::process::Ci;
 use super::protected;
 use crate::text::one_line;
@@ -298,7 +298,8 @@ impl Project {
         let mut project: Self = toml::from_str(text).map_err(|e| from_toml(file, text, &e))?;
         project.check().map_err(|(key, why)| ProjectError::at(file, line_of_key(text, key), key, why))?;
         crate::policy::Rules::read(&project.policy).map_err(|(at, key, why)| {
-            ProjectError::at(file, lines::of_entry(text, "policy", at, key).unwrap_or(1), key, why)
+            let line = KeyLines::read(text).ok().and_then(|lines| lines.line(&format!("policy.{at}.{key}")));
+            ProjectError::at(file, line.unwrap_or(1), key, why)
         })?;
         project.hash = hex::encode(Sha256::digest(text.as_bytes()));
         Ok(project)
