@@ -10,7 +10,7 @@ mod registry;
 use super::entries;
 use super::eval::interrupted;
 use super::printer::{Complaint, Printer};
-use crate::config::Process;
+use crate::config::{Process, web_address};
 use crate::git::{Branch, Repos};
 use crate::scan::{NewestLine, NewestVersions, PackageName, is_of_registry, look_for_dependencies};
 use crate::text::count;
@@ -81,10 +81,9 @@ fn address(text: &str) -> Result<(&'static str, Url), String> {
         let known: Vec<&str> = REGISTRIES.iter().map(|it| it.ecosystem).collect();
         format!("there is no ecosystem `{ecosystem}`; take one of: {}", known.join(", "))
     })?;
-    let url = Url::parse(url).map_err(|why| format!("this is no address: {why}"))?;
-    let plain = matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.password().is_none();
-    if !plain || !url.has_host() || url.query().is_some() || url.fragment().is_some() {
-        return Err("an address is http:// or https://, a host, and no password or query".to_owned());
+    let url = web_address(url)?;
+    if url.fragment().is_some() {
+        return Err("an address of a registry has no fragment".to_owned());
     }
     Ok((registry.ecosystem, url))
 }

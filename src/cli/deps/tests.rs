@@ -209,4 +209,5 @@ fn an_address_of_a_registry_has_an_ecosystem_and_no_credential() {
     for bad in ["npm", "Debian=https://h", "npm=h", "npm=file:///x", "npm=https://u:p@h", "npm=https://h?token=x"] {
         assert!(address(bad).is_err(), "{bad}");
     }
+    assert!(address("npm=https://h#x").is_err(), "a fragment");
 }
