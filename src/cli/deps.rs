@@ -10,7 +10,7 @@ mod registry;
 use super::entries;
 use super::eval::interrupted;
 use super::printer::{Complaint, Printer};
-use crate::config::{Process, web_address};
+use crate::config::{Process, replace_whole, web_address};
 use crate::git::{Branch, Repos};
 use crate::scan::{NewestLine, NewestVersions, PackageName, is_of_registry, look_for_dependencies};
 use crate::text::count;
@@ -19,7 +19,7 @@ use ask::{AnswerLimits, Asker, RegistryReply};
 use clap::{Args, Subcommand};
 use registry::{REGISTRIES, Registry};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fs::{File, Permissions};
+use std::fs::Permissions;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -227,14 +227,15 @@ fn line(
 
 /// Puts a file in the place of an older one as a whole. Everybody on this machine may read it: the bot may be another user.
 fn write(dir: &Path, name: &str, lines: &[NewestLine]) -> std::io::Result<()> {
-    let mut file = tempfile::Builder::new().permissions(Permissions::from_mode(0o644)).tempfile_in(dir)?;
-    for line in lines {
-        serde_json::to_writer(&mut file, line)?;
-        file.write_all(b"\n")?;
-    }
-    file.as_file().sync_all()?;
-    file.persist(dir.join(name)).map_err(|error| error.error)?;
-    File::open(dir)?.sync_all()
+    replace_whole(&dir.join(name), |file| {
+        // Whatever the mask of whoever runs the command is.
+        file.set_permissions(Permissions::from_mode(0o644))?;
+        for line in lines {
+            serde_json::to_writer(&mut *file, line)?;
+            file.write_all(b"\n")?;
+        }
+        Ok(())
+    })
 }
 
 #[cfg(test)]

@@ -52,4 +52,4 @@ pub use prices::BUILT_IN as PRICES;
 pub use problem::Problem;
 pub use process::Process;
 pub use rule::OperatorRule;
-pub use secret::{SecretError, put_whole};
+pub use secret::{SecretError, put_whole, replace_whole};
