@@ -12,7 +12,7 @@ use super::eval::interrupted;
 use super::printer::{Complaint, Printer};
 use crate::config::{Process, replace_whole, web_address};
 use crate::git::{Branch, Repos};
-use crate::scan::{NewestLine, NewestVersions, PackageName, is_of_registry, look_for_dependencies};
+use crate::scan::{NewestLine, NewestVersions, PackageName, look_for_dependencies, of_registries};
 use crate::text::count;
 use anyhow::{Context, Result};
 use ask::{AnswerLimits, Asker, RegistryReply};
@@ -163,8 +163,7 @@ async fn packages(
         let hint = "the bot fetches it with its first task on this host: begin one there (/explain on an issue), then repeat this";
         Complaint::new(format!("the manifests of {key} cannot be read here")).because(error.to_string()).hint(hint)
     })?;
-    let direct = scan.direct.iter().filter(|it| is_of_registry(it));
-    let packages: BTreeSet<PackageName> = direct.map(|it| (it.ecosystem.clone(), it.name.clone())).collect();
+    let packages: BTreeSet<PackageName> = of_registries(&scan.direct).collect();
     let number = count(packages.len() as u64, "package");
     printer.step(&format!("{key}: {number} at {} of {}", commit.short(), entry.default_branch));
     if scan.more > 0 {
