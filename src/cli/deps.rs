@@ -10,16 +10,16 @@ mod registry;
 use super::entries;
 use super::eval::interrupted;
 use super::printer::{Complaint, Printer};
-use crate::config::Process;
+use crate::config::{Process, replace_whole, web_address};
 use crate::git::{Branch, Repos};
-use crate::scan::{NewestLine, NewestVersions, PackageName, is_of_registry, look_for_dependencies};
+use crate::scan::{NewestLine, NewestVersions, PackageName, look_for_dependencies, of_registries};
 use crate::text::count;
 use anyhow::{Context, Result};
 use ask::{AnswerLimits, Asker, RegistryReply};
 use clap::{Args, Subcommand};
 use registry::{REGISTRIES, Registry};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fs::{File, Permissions};
+use std::fs::Permissions;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -81,10 +81,9 @@ fn address(text: &str) -> Result<(&'static str, Url), String> {
         let known: Vec<&str> = REGISTRIES.iter().map(|it| it.ecosystem).collect();
         format!("there is no ecosystem `{ecosystem}`; take one of: {}", known.join(", "))
     })?;
-    let url = Url::parse(url).map_err(|why| format!("this is no address: {why}"))?;
-    let plain = matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.password().is_none();
-    if !plain || !url.has_host() || url.query().is_some() || url.fragment().is_some() {
-        return Err("an address is http:// or https://, a host, and no password or query".to_owned());
+    let url = web_address(url)?;
+    if url.fragment().is_some() {
+        return Err("an address of a registry has no fragment".to_owned());
     }
     Ok((registry.ecosystem, url))
 }
@@ -164,8 +163,7 @@ async fn packages(
         let hint = "the bot fetches it with its first task on this host: begin one there (/explain on an issue), then repeat this";
         Complaint::new(format!("the manifests of {key} cannot be read here")).because(error.to_string()).hint(hint)
     })?;
-    let direct = scan.direct.iter().filter(|it| is_of_registry(it));
-    let packages: BTreeSet<PackageName> = direct.map(|it| (it.ecosystem.clone(), it.name.clone())).collect();
+    let packages: BTreeSet<PackageName> = of_registries(&scan.direct).collect();
     let number = count(packages.len() as u64, "package");
     printer.step(&format!("{key}: {number} at {} of {}", commit.short(), entry.default_branch));
     if scan.more > 0 {
@@ -228,14 +226,15 @@ fn line(
 
 /// Puts a file in the place of an older one as a whole. Everybody on this machine may read it: the bot may be another user.
 fn write(dir: &Path, name: &str, lines: &[NewestLine]) -> std::io::Result<()> {
-    let mut file = tempfile::Builder::new().permissions(Permissions::from_mode(0o644)).tempfile_in(dir)?;
-    for line in lines {
-        serde_json::to_writer(&mut file, line)?;
-        file.write_all(b"\n")?;
-    }
-    file.as_file().sync_all()?;
-    file.persist(dir.join(name)).map_err(|error| error.error)?;
-    File::open(dir)?.sync_all()
+    replace_whole(&dir.join(name), |file| {
+        // Whatever the mask of whoever runs the command is.
+        file.set_permissions(Permissions::from_mode(0o644))?;
+        for line in lines {
+            serde_json::to_writer(&mut *file, line)?;
+            file.write_all(b"\n")?;
+        }
+        Ok(())
+    })
 }
 
 #[cfg(test)]

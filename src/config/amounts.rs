@@ -15,12 +15,12 @@ impl Budget {
 
     /// Millionths of a US dollar for a day; none = no limit.
     pub fn day(&self) -> Option<u64> {
-        Some(amounts(self.day_dollars, 0, 0, 0).micro_usd).filter(|&most| most > 0)
+        Some(micro_usd(self.day_dollars)).filter(|&most| most > 0)
     }
 
     /// Millionths of a US dollar for a calendar month; none = no limit.
     pub fn month(&self) -> Option<u64> {
-        Some(amounts(self.month_dollars, 0, 0, 0).micro_usd).filter(|&most| most > 0)
+        Some(micro_usd(self.month_dollars)).filter(|&most| most > 0)
     }
 
     /// `granted_by` as the task machine takes it.
@@ -33,12 +33,15 @@ impl Budget {
     }
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked to be finite and not negative; `as` saturates
 fn amounts(dollars: f64, tokens: u64, actions: u32, minutes: u32) -> domain::Budget {
-    // 0 has no limit, so less than a millionth is one.
-    let micro_usd = ((dollars * 1e6) as u64).max(u64::from(dollars > 0.0));
     let work_ms = u64::from(minutes) * 60_000;
-    domain::Budget { micro_usd, tokens, actions: u64::from(actions), work_ms }
+    domain::Budget { micro_usd: micro_usd(dollars), tokens, actions: u64::from(actions), work_ms }
+}
+
+/// Millionths of a dollar, rounded down; 0 has no limit, so less than a millionth is one. A value beyond the budget's range saturates.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked to be finite and not negative; `as` saturates
+pub(super) fn micro_usd(dollars: f64) -> u64 {
+    ((dollars * 1e6) as u64).max(u64::from(dollars > 0.0))
 }
 
 #[cfg(test)]

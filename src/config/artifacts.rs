@@ -1,5 +1,6 @@
 //! `[repositories.artifacts]`, and `artifacts` of a `.caisson.toml`: which files are taken beside finished work, and how much of them.
 
+use super::protected;
 use serde::Deserialize;
 
 /// The most files, and MiB of one and of all, where the operator says nothing; he can only say less.
@@ -70,15 +71,9 @@ pub(super) fn problem_of(patterns: &[String]) -> Option<String> {
         if pattern.is_empty() || pattern.len() > LONGEST_PATTERN {
             return Some(format!("a pattern has 1 to {LONGEST_PATTERN} bytes"));
         }
-        if pattern.starts_with('/') {
-            return Some(format!("{pattern:?} starts with `/`; patterns are relative to the root"));
-        }
-        let mut parts = pattern.split('/');
-        if pattern.contains('\0') || parts.any(|part| matches!(part, "" | "." | ".." | ".git")) {
-            return Some(format!("{pattern:?} has a part that names no file of the work: empty, `.`, `..` or `.git`"));
-        }
-        let wrong = globset::Glob::new(pattern).err()?;
-        Some(format!("{pattern:?} is no pattern: {}", wrong.kind()))
+        let idle = pattern.contains('\0') || pattern.split('/').any(|part| matches!(part, "" | "." | ".." | ".git"));
+        let words = || format!("{pattern:?} has a part that names no file of the work: empty, `.`, `..` or `.git`");
+        protected::problem_of_one(pattern).or_else(|| idle.then(words))
     })
 }
 

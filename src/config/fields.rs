@@ -7,15 +7,20 @@ use url::Url;
 
 pub(super) fn address<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Url>, D::Error> {
     let text = String::deserialize(input)?;
-    if text.is_empty() {
-        return Ok(None);
-    }
-    let url = Url::parse(&text).map_err(|why| de::Error::custom(format!("this is no address: {why}")))?;
+    if text.is_empty() { Ok(None) } else { web_address(&text).map(Some).map_err(de::Error::custom) }
+}
+
+/// Reads the address of a server, which has no credential.
+///
+/// # Errors
+/// Why it is none, for a person.
+pub fn web_address(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).map_err(|why| format!("this is no address: {why}"))?;
     let plain = matches!(url.scheme(), "http" | "https") && url.has_host();
     if !plain || !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
-        return Err(de::Error::custom("an address is http:// or https://, a host, and no password or query"));
+        return Err("an address is http:// or https://, a host, and no password or query".to_owned());
     }
-    Ok(Some(url))
+    Ok(url)
 }
 
 pub(super) fn database<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Url>, D::Error> {

@@ -1,33 +1,76 @@
-//! Lines of keys in a file's lists of tables, for mistakes that TOML itself does not report. Tests: below.
+//! Lines of a file's keys, for mistakes that TOML itself does not report. Tests: below.
 
+use super::problem::Problem;
 use toml::de::{DeTable, DeValue};
 
-/// The line that sets a key in the entry with this number, from 0, of a list of tables; that of the entry where it sets none. None where the
-/// file has no such entry.
-pub(super) fn of_entry(text: &str, list: &str, at: usize, key: &str) -> Option<usize> {
-    let file = DeTable::parse(text).ok()?;
-    let (_, entries) = file.get_ref().iter().find(|(name, _)| **name.get_ref() == *list)?;
-    let DeValue::Array(entries) = entries.get_ref() else { return None };
-    let entry = entries.get(at)?;
-    let DeValue::Table(keys) = entry.get_ref() else { return None };
-    let own = keys.iter().find(|(name, _)| **name.get_ref() == *key);
-    let start = own.map_or_else(|| entry.span().start, |(name, _)| name.span().start);
-    Some(text.as_bytes()[..start.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1)
+/// Each key of a file with its line. Tables of a list are numbered from 0: `policy.1.name`.
+pub(super) struct KeyLines(pub Vec<(String, usize)>);
+
+impl KeyLines {
+    /// Those of a file.
+    ///
+    /// # Errors
+    /// Where it is no TOML.
+    pub(super) fn read(text: &str) -> Result<Self, Problem> {
+        let line_at = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
+        let table = DeTable::parse(text).map_err(|why| Problem {
+            line: why.span().map(|span| line_at(span.start)),
+            key: String::new(),
+            what: format!("this is no TOML: {}", why.message()),
+        })?;
+        let mut lines = Vec::new();
+        walk(table.get_ref(), "", &line_at, &mut lines);
+        Ok(Self(lines))
+    }
+
+    /// The line of a key; of one that the file does not set, that of its table.
+    pub(super) fn line(&self, key: &str) -> Option<usize> {
+        let mut key = key;
+        loop {
+            if let Some((_, line)) = self.0.iter().find(|(known, _)| known == key) {
+                return Some(*line);
+            }
+            key = key.rsplit_once('.')?.0;
+        }
+    }
+}
+
+fn walk(table: &DeTable<'_>, prefix: &str, line_at: &dyn Fn(usize) -> usize, lines: &mut Vec<(String, usize)>) {
+    for (name, value) in table.iter() {
+        let key = if prefix.is_empty() { name.get_ref().to_string() } else { format!("{prefix}.{}", name.get_ref()) };
+        lines.push((key.clone(), line_at(name.span().start)));
+        match value.get_ref() {
+            DeValue::Table(inner) => walk(inner, &key, line_at, lines),
+            DeValue::Array(items) => {
+                for (at, item) in items.iter().enumerate() {
+                    if let DeValue::Table(inner) = item.get_ref() {
+                        lines.push((format!("{key}.{at}"), line_at(item.span().start)));
+                        walk(inner, &format!("{key}.{at}"), line_at, lines);
+                    }
+                }
+            }
+            DeValue::String(_)
+            | DeValue::Integer(_)
+            | DeValue::Float(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_) => {}
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::of_entry;
+    use super::*;
 
     #[test]
     fn a_key_is_found_in_its_own_entry() {
         let text = "a = 1\n[[rule]]\na = 1\n\n[other]\na = 1\n[[rule]]\nb = '''\n[[rule]]\na = 1\n'''\na = 2\n";
-        assert_eq!(of_entry(text, "rule", 0, "a"), Some(3));
-        assert_eq!(of_entry(text, "rule", 1, "a"), Some(12));
-        assert_eq!(of_entry(text, "rule", 1, "b"), Some(8));
-        assert_eq!(of_entry("rule = [{ a = 1 },\n{ a = 2 }]\n", "rule", 1, "a"), Some(2));
-        for (list, at) in [("rule", 2), ("other", 0), ("none", 0)] {
-            assert_eq!(of_entry(text, list, at, "a"), None, "{list} {at}");
-        }
+        let line = |text: &str, key: &str| KeyLines::read(text).ok().and_then(|lines| lines.line(key));
+        assert_eq!(line(text, "rule.0.a"), Some(3));
+        assert_eq!(line(text, "rule.1.a"), Some(12));
+        assert_eq!(line(text, "rule.1.b"), Some(8));
+        assert_eq!(line(text, "rule.1.c"), line(text, "rule.1"), "it is not set");
+        assert_eq!(line("rule = [{ a = 1 },\n{ a = 2 }]\n", "rule.1.a"), Some(2));
+        assert_eq!(line(text, "none.0.a"), None);
     }
 }

@@ -1,5 +1,6 @@
 //! Loads the layers — defaults, file, environment — with errors that name file, line and key.
 
+use super::lines::KeyLines;
 use super::presets::Machine;
 use super::prices::Files;
 use super::problem::Problem;
@@ -10,7 +11,6 @@ use crate::command::COMMANDS;
 use crate::policy::Written;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
 /// The documented defaults.
@@ -177,11 +177,12 @@ impl Process {
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Process, ConfigError> {
         let fail = |problems| ConfigError { file: file.to_owned(), problems };
-        let places = Places::read(text).map_err(|problem| fail(vec![problem]))?;
+        let mut lines = KeyLines::read(text).map_err(|problem| fail(vec![problem]))?;
+        lines.0.iter_mut().for_each(|(key, _)| *key = renamed::present(key));
         let mut merged: Table = toml::from_str(DEFAULTS).map_err(|why| fail(vec![Problem::plain(why.message())]))?;
-        let unknown = places.unknown(&merged);
-        if !unknown.is_empty() {
-            return Err(fail(unknown));
+        let strangers = unknown(&lines, &merged);
+        if !strangers.is_empty() {
+            return Err(fail(strangers));
         }
         let mut over: Table = toml::from_str(text).map_err(|why| fail(vec![Problem::plain(why.message())]))?;
         renamed::rename(&mut over).map_err(|problem| fail(vec![problem]))?;
@@ -193,7 +194,7 @@ impl Process {
         let from_environment = set.map_err(|problem| fail(vec![problem]))?;
         fill_repositories(&mut merged);
         let mut process = typed(&merged).map_err(|mut problem| {
-            problem.line = places.line(&problem.key);
+            problem.line = lines.line(&problem.key);
             fail(vec![problem])
         })?;
         let folder = std::path::absolute(file).ok().and_then(|f| f.parent().map(Path::to_owned)).unwrap_or_default();
@@ -202,13 +203,13 @@ impl Process {
         process.models.list(process.repositories.iter().flat_map(|entry| entry.models.clone()).collect());
         let prices = Files::read(process.prices.file.as_deref()).map_err(|what| {
             let key = "prices.file".to_owned();
-            fail(vec![Problem { line: places.line(&key), key, what }])
+            fail(vec![Problem { line: lines.line(&key), key, what }])
         })?;
         process.models.all_mut().for_each(|model| prices.fill(model));
         let mut problems = super::check::problems(&process);
         for problem in &mut problems {
             let set_outside = from_environment.contains(&problem.key);
-            problem.line = if set_outside { None } else { places.line(&problem.key) };
+            problem.line = if set_outside { None } else { lines.line(&problem.key) };
         }
         if !problems.is_empty() {
             return Err(fail(problems));
@@ -359,69 +360,39 @@ fn read_as(like: &Value, text: &str) -> Option<Value> {
     }
 }
 
-/// Line of each key of the file.
-struct Places {
-    lines: Vec<(String, usize)>,
-}
-
-impl Places {
-    fn read(text: &str) -> Result<Places, Problem> {
-        let line_at = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
-        let table = DeTable::parse(text).map_err(|why| Problem {
-            line: why.span().map(|span| line_at(span.start)),
-            key: String::new(),
-            what: format!("this is no TOML: {}", why.message()),
-        })?;
-        let mut lines = Vec::new();
-        walk(table.get_ref(), "", &line_at, &mut lines);
-        lines.iter_mut().for_each(|(key, _)| *key = renamed::present(key));
-        Ok(Places { lines })
-    }
-
-    fn line(&self, key: &str) -> Option<usize> {
-        let mut key = key;
-        loop {
-            if let Some((_, line)) = self.lines.iter().find(|(known, _)| known == key) {
-                return Some(*line);
-            }
-            // A key that isn't in the file is missing in its table, whose line is used.
-            key = key.rsplit_once('.')?.0;
+/// The keys of a file that no configuration has.
+fn unknown(lines: &KeyLines, defaults: &Table) -> Vec<Problem> {
+    let known = |key: &str| {
+        // Names of toolchains are free.
+        if key.starts_with("sandbox.toolchains.") {
+            return true;
         }
-    }
-
-    fn unknown(&self, defaults: &Table) -> Vec<Problem> {
-        let known = |key: &str| {
-            // Names of toolchains are free.
-            if key.starts_with("sandbox.toolchains.") {
-                return true;
+        // Keys of a `[[model]]` are those of `[model]`.
+        let entry = key.strip_prefix("model.").unwrap_or_default();
+        let (entry, rest) = entry.split_once('.').unwrap_or((entry, ""));
+        if entry.parse::<usize>().is_ok() {
+            return rest.is_empty() || holds(defaults, &format!("model.{rest}"));
+        }
+        if let Some(known) = of_a_repository(key) {
+            return known;
+        }
+        let repeated = REPEATED.iter().find_map(|(table, keys)| Some((key.strip_prefix(table)?, keys)));
+        match repeated {
+            Some(("", _)) => true,
+            Some((rest, keys)) if rest.starts_with('.') => {
+                rest.rsplit('.').next().is_some_and(|last| keys.contains(&last) || last.parse::<usize>().is_ok())
             }
-            // Keys of a `[[model]]` are those of `[model]`.
-            let entry = key.strip_prefix("model.").unwrap_or_default();
-            let (entry, rest) = entry.split_once('.').unwrap_or((entry, ""));
-            if entry.parse::<usize>().is_ok() {
-                return rest.is_empty() || holds(defaults, &format!("model.{rest}"));
-            }
-            if let Some(known) = of_a_repository(key) {
-                return known;
-            }
-            let repeated = REPEATED.iter().find_map(|(table, keys)| Some((key.strip_prefix(table)?, keys)));
-            match repeated {
-                Some(("", _)) => true,
-                Some((rest, keys)) if rest.starts_with('.') => {
-                    rest.rsplit('.').next().is_some_and(|last| keys.contains(&last) || last.parse::<usize>().is_ok())
-                }
-                _ => holds(defaults, key),
-            }
-        };
-        let strangers = self.lines.iter().filter(|(key, _)| !known(key));
-        strangers
-            .map(|(key, line)| Problem {
-                line: Some(*line),
-                key: key.clone(),
-                what: "no such key; `caisson config --defaults` lists them all".to_owned(),
-            })
-            .collect()
-    }
+            _ => holds(defaults, key),
+        }
+    };
+    let strangers = lines.0.iter().filter(|(key, _)| !known(key));
+    strangers
+        .map(|(key, line)| Problem {
+            line: Some(*line),
+            key: key.clone(),
+            what: "no such key; `caisson config --defaults` lists them all".to_owned(),
+        })
+        .collect()
 }
 
 /// Whether `repositories.<n>.<table>.<key>` is allowed; none for a key outside of such a table.
@@ -442,28 +413,5 @@ fn holds(table: &Table, key: &str) -> bool {
     match key.split_once('.') {
         Some((name, rest)) => table.get(name).and_then(Value::as_table).is_some_and(|inner| holds(inner, rest)),
         None => table.contains_key(key),
-    }
-}
-
-fn walk(table: &DeTable<'_>, prefix: &str, line_at: &dyn Fn(usize) -> usize, lines: &mut Vec<(String, usize)>) {
-    for (name, value) in table.iter() {
-        let key = if prefix.is_empty() { name.get_ref().to_string() } else { format!("{prefix}.{}", name.get_ref()) };
-        lines.push((key.clone(), line_at(name.span().start)));
-        match value.get_ref() {
-            DeValue::Table(inner) => walk(inner, &key, line_at, lines),
-            DeValue::Array(items) => {
-                for (at, item) in items.iter().enumerate() {
-                    if let DeValue::Table(inner) = item.get_ref() {
-                        lines.push((format!("{key}.{at}"), line_at(item.span().start)));
-                        walk(inner, &format!("{key}.{at}"), line_at, lines);
-                    }
-                }
-            }
-            DeValue::String(_)
-            | DeValue::Integer(_)
-            | DeValue::Float(_)
-            | DeValue::Boolean(_)
-            | DeValue::Datetime(_) => {}
-        }
     }
 }

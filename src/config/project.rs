@@ -30,8 +30,9 @@
 //! ```
 
 use super::Process;
+use super::amounts::micro_usd;
 use super::artifacts::{self, ArtifactRules, Artifacts};
-use super::lines;
+use super::lines::KeyLines;
 use super::process::Ci;
 use super::protected;
 use crate::text::one_line;
@@ -298,7 +299,8 @@ impl Project {
         let mut project: Self = toml::from_str(text).map_err(|e| from_toml(file, text, &e))?;
         project.check().map_err(|(key, why)| ProjectError::at(file, line_of_key(text, key), key, why))?;
         crate::policy::Rules::read(&project.policy).map_err(|(at, key, why)| {
-            ProjectError::at(file, lines::of_entry(text, "policy", at, key).unwrap_or(1), key, why)
+            let line = KeyLines::read(text).ok().and_then(|lines| lines.line(&format!("policy.{at}.{key}")));
+            ProjectError::at(file, line.unwrap_or(1), key, why)
         })?;
         project.hash = hex::encode(Sha256::digest(text.as_bytes()));
         Ok(project)
@@ -430,7 +432,7 @@ impl Project {
         let trusted = self.is_accepted(accepted);
         let budget = &self.budget;
         let wanted = Budget {
-            micro_usd: budget.usd.map_or(0, micro),
+            micro_usd: budget.usd.map_or(0, micro_usd),
             tokens: budget.tokens.unwrap_or(0),
             actions: budget.actions.unwrap_or(0),
             work_ms: budget.minutes.map_or(0, |m| m.saturating_mul(60_000)),
@@ -458,12 +460,6 @@ impl Granted {
             host && (own.port == wanted.port || own.port.is_none() && matches!(wanted.port, Some(80 | 443)))
         })
     }
-}
-
-/// Millionths of a dollar, rounded down; a value beyond the budget's range saturates.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked above to be positive and finite; `as` saturates
-fn micro(usd: f64) -> u64 {
-    ((usd * 1_000_000.0) as u64).max(1)
 }
 
 pub(super) fn from_toml(file: &str, text: &str, e: &toml::de::Error) -> ProjectError {

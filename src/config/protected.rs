@@ -2,13 +2,16 @@
 
 /// What is wrong with the patterns, but for [`unmatched`].
 pub(super) fn problem_of(patterns: &[String]) -> Option<String> {
-    patterns.iter().find_map(|pattern| {
-        if pattern.starts_with('/') {
-            return Some(format!("{pattern:?} starts with `/`; patterns are relative to the root"));
-        }
-        let wrong = globset::Glob::new(pattern).err()?;
-        Some(format!("{pattern:?} is no pattern: {}", wrong.kind()))
-    })
+    patterns.iter().find_map(|pattern| problem_of_one(pattern))
+}
+
+/// What is wrong with any pattern of files.
+pub(super) fn problem_of_one(pattern: &str) -> Option<String> {
+    if pattern.starts_with('/') {
+        return Some(format!("{pattern:?} starts with `/`; patterns are relative to the root"));
+    }
+    let wrong = globset::Glob::new(pattern).err()?;
+    Some(format!("{pattern:?} is no pattern: {}", wrong.kind()))
 }
 
 /// What is wrong with a pattern that can match no path of a tree: it would protect nothing in silence.

@@ -69,13 +69,29 @@ impl Secret {
 /// # Errors
 /// [`io::ErrorKind::AlreadyExists`] where the file is there, which is left alone; or whatever failed.
 pub fn put_whole(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let (file, folder) = filled(path, fill)?;
+    file.persist_noclobber(path).map_err(|error| error.error)?;
+    File::open(folder)?.sync_all()
+}
+
+/// As [`put_whole`], in the place of the file that may be there.
+///
+/// # Errors
+/// Whatever failed; then the older file is as it was.
+pub fn replace_whole(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let (file, folder) = filled(path, fill)?;
+    file.persist(path).map_err(|error| error.error)?;
+    File::open(folder)?.sync_all()
+}
+
+/// A file beside the path, whose content is on the disk, and the folder of both.
+fn filled(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<(NamedTempFile, &Path)> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let mut file = NamedTempFile::new_in(folder)?;
     fill(file.as_file_mut())?;
     file.as_file().sync_all()?;
-    file.persist_noclobber(path).map_err(|error| error.error)?;
-    File::open(folder)?.sync_all()
+    Ok((file, folder))
 }
 
 /// Why a secret could not be had.
@@ -138,6 +154,13 @@ mod tests {
         let full = put_whole(&path, |file| file.write_all(b"12").and(Err(io::ErrorKind::StorageFull.into())));
         assert_eq!(full.unwrap_err().kind(), io::ErrorKind::StorageFull);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left");
+        let other = folder.path().join("other");
+        for text in [&b"1"[..], b"2"] {
+            replace_whole(&other, |file| file.write_all(text)).unwrap();
+        }
+        replace_whole(&other, |_| Err(io::ErrorKind::StorageFull.into())).unwrap_err();
+        assert_eq!(fs::read(&other).unwrap(), b"2");
+        fs::remove_file(&other).unwrap();
         let made = Secret::read_or_make(&path).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);

@@ -14,5 +14,5 @@ mod tree;
 pub use advisories::Advisories;
 pub use dependencies::{Package, day, look_for_dependencies};
 pub use foreign::is_foreign;
-pub use newest::{NewestLine, NewestVersions, PackageName, is_of_registry, is_word, newest_release};
+pub use newest::{NewestLine, NewestVersions, PackageName, is_word, newest_release, of_registries};
 pub use tree::look_for_weaknesses;

@@ -127,6 +127,8 @@ async fn what_registries_answer_is_written_and_of_the_rest_what_was_known_stays(
     }
     let left: Vec<_> = std::fs::read_dir(at.dir.path().join("newest")).expect("read").collect();
     assert_eq!(left.len(), 1, "no file stays beside it");
+    let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(at.file()).expect("a file"));
+    assert_eq!(mode & 0o777, 0o644, "the bot may be another user");
 }
 
 #[tokio::test]
@@ -209,4 +211,5 @@ fn an_address_of_a_registry_has_an_ecosystem_and_no_credential() {
     for bad in ["npm", "Debian=https://h", "npm=h", "npm=file:///x", "npm=https://u:p@h", "npm=https://h?token=x"] {
         assert!(address(bad).is_err(), "{bad}");
     }
+    assert!(address("npm=https://h#x").is_err(), "a fragment");
 }

@@ -2,6 +2,7 @@
 //! `caisson repo sync --rewritten` was killed in between. Tests: below, and `tests/setup/mend.rs`.
 
 use crate::config::process::Repository as Entry;
+use crate::config::replace_whole;
 use crate::forge::gitea::keep::RuleMade;
 use crate::forge::{Gitea, RepoRef};
 use anyhow::{Context, Result};
@@ -31,19 +32,11 @@ fn path(state_dir: &Path, entry: &Entry) -> PathBuf {
 
 /// Keeps the rule of this branch, so that it outlasts this process and the machine's next start.
 pub(super) fn keep(state_dir: &Path, entry: &Entry, branch: &str, rule: &Value) -> Result<()> {
-    let (folder, path) = (folder(state_dir), path(state_dir, entry));
+    let path = path(state_dir, entry);
     let kept = SetAside { repository: entry.id, branch: branch.to_owned(), rule: rule.clone() };
     let text = serde_json::to_vec(&kept)?;
-    let write = || -> std::io::Result<()> {
-        fs::create_dir_all(&folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(&folder)?;
-        file.write_all(&text)?;
-        file.as_file().sync_all()?;
-        file.persist(&path).map_err(|error| error.error)?;
-        File::open(&folder)?.sync_all()?;
-        File::open(state_dir)?.sync_all()
-    };
-    write().with_context(|| format!("the rule of {branch} stays, because it cannot be kept in {}", path.display()))
+    let put = replace_whole(&path, |file| file.write_all(&text)).and_then(|()| File::open(state_dir)?.sync_all());
+    put.with_context(|| format!("the rule of {branch} stays, because it cannot be kept in {}", path.display()))
 }
 
 fn read(path: &Path) -> Result<Option<SetAside>> {

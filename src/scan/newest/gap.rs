@@ -14,11 +14,15 @@ use crate::scan::advisories::Comparable;
 pub fn newest_release<'a>(ecosystem: &str, versions: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let read = |text: &'a str| Some((text, Comparable::read(ecosystem, text).filter(|it| !it.is_prerelease())?));
     let all = versions.into_iter().filter(|text| is_word(text)).filter_map(read);
-    let newer = |best: (&'a str, Comparable), next: (&'a str, Comparable)| match next.1.order(&best.1) {
+    newest(all).map(|(text, _)| text)
+}
+
+/// The newest of these, each with its text; of two that do not compare the first.
+fn newest<'a>(all: impl Iterator<Item = (&'a str, Comparable)>) -> Option<(&'a str, Comparable)> {
+    all.reduce(|best, next| match next.1.order(&best.1) {
         Some(Ordering::Greater) => next,
         Some(Ordering::Less | Ordering::Equal) | None => best,
-    };
-    all.reduce(newer).map(|(text, _)| text)
+    })
 }
 
 /// Of the versions that are locked those that a manifest can mean; all of them where its words do not say it.
@@ -32,17 +36,13 @@ pub(super) fn meant<'a>(ecosystem: &str, asked: &str, locked: &'a [String]) -> V
 }
 
 /// Where what is used is beside the newest version; none where nothing is used. Of several versions the newest counts.
-pub(super) fn gap(ecosystem: &str, newest: &str, used: &[&str]) -> Option<VersionGap> {
+pub(super) fn gap(ecosystem: &str, latest: &str, used: &[&str]) -> Option<VersionGap> {
     if used.is_empty() {
         return None;
     }
-    let read = |text: &&str| Comparable::read(ecosystem, text);
-    let newer = |one: Comparable, other: Comparable| match other.order(&one) {
-        Some(Ordering::Greater) => other,
-        Some(Ordering::Less | Ordering::Equal) | None => one,
-    };
-    let pair = used.iter().filter_map(read).reduce(newer).zip(read(&newest));
-    Some(pair.map_or(VersionGap::NotComparable, |(used, newest)| between(&used, &newest)))
+    let used = used.iter().filter_map(|text| Some((*text, Comparable::read(ecosystem, text)?)));
+    let pair = newest(used).zip(Comparable::read(ecosystem, latest));
+    Some(pair.map_or(VersionGap::NotComparable, |((_, used), latest)| between(&used, &latest)))
 }
 
 fn between(used: &Comparable, newest: &Comparable) -> VersionGap {

@@ -85,7 +85,7 @@ impl NewestVersions {
     /// Fills in what the data says of the direct dependencies; nothing without a folder. It is read on a thread that may block.
     pub async fn fill(&self, scan: &mut DependencyScan) {
         let Some(dir) = self.dir.clone() else { return };
-        let packages: HashSet<PackageName> = scan.direct.iter().filter(|it| is_of_registry(it)).map(name_of).collect();
+        let packages: HashSet<PackageName> = of_registries(&scan.direct).collect();
         let read = tokio::task::spawn_blocking(move || read_folder(&dir, &packages, Instant::now() + LOOKING)).await;
         // Where the folder lies on the operator's machine is nobody else's business.
         let trouble = |sentence: &str| NewestScan { trouble: Some(sentence.to_owned()), ..NewestScan::default() };
@@ -116,8 +116,13 @@ fn name_of(dependency: &Dependency) -> PackageName {
     (dependency.ecosystem.clone(), dependency.name.clone())
 }
 
+/// The packages for which manifests ask the public registries.
+pub fn of_registries(direct: &[Dependency]) -> impl Iterator<Item = PackageName> {
+    direct.iter().filter(|it| is_of_registry(it)).map(name_of)
+}
+
 /// Whether a manifest asks the public registry for it, by its name: not an address, a repository, a folder or another registry.
-pub fn is_of_registry(dependency: &Dependency) -> bool {
+fn is_of_registry(dependency: &Dependency) -> bool {
     let asked = dependency.asked.as_str();
     let elsewhere = asked.contains("://") || ["git ", "path ", "registry ", "@"].iter().any(|it| asked.starts_with(it));
     let of_npm_elsewhere = dependency.ecosystem == "npm" && asked.contains(['/', ':']);
