@@ -69,7 +69,7 @@ pub struct Newest {
     /// Another address for an ecosystem's packages, such as a company's mirror. Repeat for more.
     #[arg(long, value_name = "ECOSYSTEM=URL", value_parser = address)]
     registry: Vec<(&'static str, Url)>,
-    /// The most packages that are asked for; of the others, what was known stays.
+    /// The most packages that are asked for, those that were asked for longest ago first; of the others, what was known stays.
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     most: u32,
 }
@@ -96,17 +96,17 @@ impl Newest {
         })?;
         entries::look(config).await?;
         let wanted = packages_of(config, &self.keys, printer).await?;
-        let all: BTreeSet<PackageName> = wanted.values().flatten().cloned().collect();
-        let asked: BTreeSet<PackageName> = all.iter().take(self.most as usize).cloned().collect();
+        let all: HashSet<PackageName> = wanted.values().flatten().cloned().collect();
+        let older = NewestVersions::new(Some(dir.to_owned())).lines(&all);
+        let older = older.with_context(|| format!("cannot read {}", dir.display()))?;
+        let asked = longest_unasked(&all, &older, self.most as usize);
         if asked.len() < all.len() {
             let rest = count((all.len() - asked.len()) as u64, "package");
-            printer.warn(&format!("not asked for, because of --most: {rest}"));
+            printer.warn(&format!("not asked for, because of --most: {rest}; repeat this for them"));
         }
         let asker = Asker::new(self.registry.into_iter().collect(), limits)?;
         let replies = asker.all(asked, printer).await;
         report(&replies, printer)?;
-        let older = NewestVersions::new(Some(dir.to_owned())).lines(&all.into_iter().collect::<HashSet<_>>());
-        let older = older.with_context(|| format!("cannot read {}", dir.display()))?;
         let today = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
         for (key, packages) in &wanted {
             let lines: Vec<NewestLine> =
@@ -117,6 +117,18 @@ impl Newest {
         }
         Ok(())
     }
+}
+
+/// So many of these packages: those of which nothing is known, then those that were asked for longest ago.
+fn longest_unasked(
+    all: &HashSet<PackageName>,
+    older: &HashMap<PackageName, NewestLine>,
+    most: usize,
+) -> BTreeSet<PackageName> {
+    let mut packages: Vec<_> =
+        all.iter().map(|it| (older.get(it).map_or("", |line| line.asked.as_str()), it)).collect();
+    packages.sort_unstable();
+    packages.into_iter().take(most).map(|(_, package)| package.clone()).collect()
 }
 
 /// What the manifests of these repositories ask registries for; of all that the bot has fetched, if none is named.

@@ -71,6 +71,8 @@ mod tests {
         assert_eq!(line(text, "rule.1.b"), Some(8));
         assert_eq!(line(text, "rule.1.c"), line(text, "rule.1"), "it is not set");
         assert_eq!(line("rule = [{ a = 1 },\n{ a = 2 }]\n", "rule.1.a"), Some(2));
+        // An entry that is not there, and one of what is no list, have the line of the key above.
+        assert_eq!((line(text, "rule.2.a"), line(text, "other.0.a")), (Some(2), Some(5)));
         assert_eq!(line(text, "none.0.a"), None);
     }
 }

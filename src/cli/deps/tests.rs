@@ -138,6 +138,11 @@ async fn no_more_packages_are_asked_for_than_is_allowed() {
     at.knows(&["serde"]);
     at.run(&url, 1).await.expect("written");
     assert_eq!((at.lines(), requests.lock().expect("whole").len()), (vec!["serde 0.9.0 None".to_owned()], 1));
+    let at = Installation::with("[dependencies]\nendless = \"1\"\nserde = \"1\"\n").await;
+    let later = at.knows(&["endless", "serde"]).replacen("2026-01-01", "2026-02-01", 1);
+    std::fs::write(at.file(), later).expect("written");
+    at.run(&url, 1).await.expect("written");
+    assert_eq!(at.lines(), ["endless 0.9.0 None", "serde 1.2.0 Some(\"2026-05-06\")"], "the older one was asked for");
 }
 
 #[tokio::test]
