@@ -112,6 +112,11 @@ pub(crate) async fn copy(dir: &Path, from: &Path) -> anyhow::Result<()> {
     run(git(dir).args(fetch).arg(from).args(refs)).await.map(drop)
 }
 
+/// Gives a branch another name; `HEAD` follows it.
+pub(crate) async fn rename_branch(dir: &Path, from: &str, to: &str) -> anyhow::Result<()> {
+    run(git(dir).args(["branch", "-m", "--end-of-options", from, to])).await.map(drop)
+}
+
 /// Sets `refs/pull/<number>/head` to a commit of `from`, whose objects are brought along.
 pub(crate) async fn keep_head(dir: &Path, from: &Path, number: u64, commit: &str) -> anyhow::Result<()> {
     let spec = format!("+{commit}:refs/pull/{number}/head");

@@ -159,6 +159,22 @@ impl Devforge {
         Ok(())
     }
 
+    /// Gives a branch another name, as a person does on the forge's page, protected or not. Open pull requests and rules keep the old name.
+    pub async fn rename_branch(&self, repo: &str, from: &str, to: &str) -> anyhow::Result<()> {
+        let refused = |refusal: Refusal| anyhow::anyhow!(refusal.message);
+        let (owner, name) = names::split(repo).map_err(refused)?;
+        let at = self.shared.world().repo(owner, name, Some("root"), Access::Read).map_err(refused)?;
+        let dir = git::path(&self.shared.root, owner, name);
+        git::rename_branch(&dir, from, to).await?;
+        let refs = git::refs(&dir).await?;
+        let repo = &mut self.shared.world().repos[at];
+        repo.refs = refs;
+        if repo.default_branch == from {
+            to.clone_into(&mut repo.default_branch);
+        }
+        Ok(())
+    }
+
     /// Gives an account this right to a repository `owner/name` in place of its former one; 404 if either does not exist.
     pub fn add_collaborator(&self, repo: &str, login: &str, access: Access) -> Result<(), Refusal> {
         let (owner, name) = names::split(repo)?;

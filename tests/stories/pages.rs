@@ -305,7 +305,7 @@ async fn an_archived_repository_takes_no_push_and_the_task_waits_for_a_person() 
 
 /// The forge answers as if the branch were not there, whatever is missing for a pull request.
 #[tokio::test(flavor = "multi_thread")]
-async fn where_pull_requests_are_switched_off_the_task_waits_for_a_person_who_is_told_so() {
+async fn where_no_pull_request_can_be_opened_the_task_waits_for_a_person_who_is_told_why() {
     let world = World::new(FIX).await;
     world.forge.switch_pulls(REPO, false).expect("switched");
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
@@ -313,6 +313,12 @@ async fn where_pull_requests_are_switched_off_the_task_waits_for_a_person_who_is
     assert!(sentence.contains("those of shop are switched off"), "{sentence}");
     world.until_said(issue, "Switch them on in its settings").await;
     world.forge.switch_pulls(REPO, true).expect("switched");
+
+    world.forge.rename_branch(REPO, "main", "trunk").await.expect("renamed");
+    world.alice().comment(REPO, issue, "/resume").expect("said");
+    world.until_said(issue, "has no branch `main` any more, to which it would go").await;
+    world.until_state("paused").await;
+    world.forge.rename_branch(REPO, "trunk", "main").await.expect("renamed");
     world.alice().comment(REPO, issue, "/resume").expect("said");
     world.until_state("awaiting-review").await;
 }
