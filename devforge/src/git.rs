@@ -146,11 +146,12 @@ pub(crate) async fn diff(dir: &Path, base: &str, head: &str) -> anyhow::Result<S
     run(git(dir).args(["diff", "--text", "--no-ext-diff", "--no-color", "--end-of-options", &range])).await
 }
 
-/// Whether the difference of one file of a pull request has a line of 64 KiB or more.
-pub(crate) async fn has_long_line(dir: &Path, (base, head): (&str, &str), file: &str) -> bool {
+/// Whether the differences of some files of a pull request have a line of 64 KiB or more; none where git takes one of their names for no path.
+pub(crate) async fn have_long_line(dir: &Path, (base, head): (&str, &str), files: &[&str]) -> Option<bool> {
     let range = format!("refs/heads/{base}...{head}");
-    let diff = run(git(dir).args(["diff", "--no-ext-diff", "--no-color", &range, "--", file])).await;
-    diff.is_ok_and(|diff| diff.lines().any(|line| line.len() >= 64 << 10))
+    let options = ["diff", "--no-ext-diff", "--no-color", "--no-renames", &range, "--"];
+    let diff = run(git(dir).args(options).args(files)).await;
+    diff.ok().map(|diff| diff.lines().any(|line| line.len() >= 64 << 10))
 }
 
 /// Merges `head` into the branch `base` by a merge commit; returns it. A conflict is an error.

@@ -106,7 +106,7 @@ pub use touched::Touched;
 pub use transition::{Step, transition};
 pub use tree::{CapturedTree, FileChange, FileFacts, TestCount, TestCounts};
 pub use trigger::Trigger;
-pub use verdict::{BaseTests, Verdict, VerdictKind};
+pub use verdict::{BaseTests, Verdict, VerdictCase, VerdictKind};
 
 /// Actions between two approvals; an operator or a project can only lower it.
 pub const ACTIONS_PER_CHECKPOINT: u8 = 5;

@@ -18,6 +18,20 @@ pub enum VerdictKind {
     None,
 }
 
+/// The result of a verdict as people and models are shown it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VerdictCase {
+    /// The checks ended with exit code 0, and no test of the base is missing.
+    Passed,
+    /// They failed or were ended, or tests of the base are missing.
+    Failed,
+    /// They ended with exit code 0, and their output says that no test ran.
+    NoTest,
+    /// There was no command to run.
+    #[default]
+    None,
+}
+
 /// Result of the base's tests on the commit's sources, which shows whether changes of the tests made the difference.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "tests", rename_all = "snake_case")]
@@ -70,9 +84,14 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Whether the command ended well, and its output says that no test ran.
-    pub fn ran_no_test(&self) -> bool {
-        self.kind == VerdictKind::None && self.command.is_some()
+    /// The result as it is shown.
+    pub fn case(&self) -> VerdictCase {
+        match self.kind {
+            VerdictKind::Passed => VerdictCase::Passed,
+            VerdictKind::Failed => VerdictCase::Failed,
+            VerdictKind::None if self.command.is_some() => VerdictCase::NoTest,
+            VerdictKind::None => VerdictCase::None,
+        }
     }
 
     /// Whether the command ended well and only tests of the base's run are missing, so that no test is known to fail.

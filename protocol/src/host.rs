@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::router::{Bogons, Net};
 
 /// Beginning of a line that names the peer of a datagram or a connection that carried the token, or of a connection that was one
-/// too many to be read.
+/// too many to be read. The listener of a sandbox, `caisson-runner probe listen`, writes the same.
 pub const HEARD: &str = "heard ";
 /// The line after a control arrived.
 pub const TOLD: &str = "told";

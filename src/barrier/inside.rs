@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use domain::Commit;
 use protocol::broker::{ContainerSpec, PROBE_USERS, Purpose, RUNNER};
+use protocol::host::HEARD;
 use protocol::probe::{Finding, OPEN, Plan, Reach};
 use protocol::runner::{Limits, Op, Outcome, Status};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -136,7 +137,7 @@ impl Inside {
         let (outcome, work) = tokio::join!(run, work);
         let ((stands, done), outcome) = (work?, outcome?);
         self.link.ack(id).await?;
-        let heard = outcome.text.lines().filter_map(|line| line.strip_prefix("heard "));
+        let heard = outcome.text.lines().filter_map(|line| line.strip_prefix(HEARD));
         let heard: Vec<String> = heard.map(str::to_owned).collect();
         let by_itself = heard.iter().any(|from| from == "127.0.0.1");
         Ok((done, (stands && by_itself).then_some(heard)))

@@ -1,9 +1,9 @@
 //! Claims of the agent, compared with the log. Pure.
 
-use super::view::{ActionLine, CheckpointView, ClaimLine, Shown, VerdictKind};
+use super::view::{ActionLine, CheckpointView, ClaimLine, Shown};
 use crate::redact;
 use crate::text::plain_cell;
-use domain::{Call, Claim, Event};
+use domain::{Call, Claim, Event, VerdictCase};
 
 /// The claims of the newest `done`, each with the evidence it names. `all` gives every action of the task.
 pub(super) fn gather(window: &[Event], all: impl FnOnce() -> Vec<ActionLine>) -> Vec<ClaimLine> {
@@ -63,10 +63,10 @@ fn shown(shown: &Shown, view: &CheckpointView, result: fn(&ActionLine) -> String
             format!("action {n}: {what} · {}", result(line))
         }
         Shown::Checks => match view.verdict.as_ref().map(|verdict| verdict.kind) {
-            Some(VerdictKind::Passed) => "✅ the bot's own run of the checks".to_owned(),
-            Some(VerdictKind::Failed) => "❌ the bot's own run of the checks failed".to_owned(),
-            Some(VerdictKind::NoTest) => "**no evidence**: the bot's own run of the checks ran no test".to_owned(),
-            Some(VerdictKind::None) | None => "**no evidence**: the bot found no checks to run".to_owned(),
+            Some(VerdictCase::Passed) => "✅ the bot's own run of the checks".to_owned(),
+            Some(VerdictCase::Failed) => "❌ the bot's own run of the checks failed".to_owned(),
+            Some(VerdictCase::NoTest) => "**no evidence**: the bot's own run of the checks ran no test".to_owned(),
+            Some(VerdictCase::None) | None => "**no evidence**: the bot found no checks to run".to_owned(),
         },
         Shown::Missing(number) => format!("**no evidence**: there was no action {number}"),
         Shown::Nothing => "**no evidence**: it names no action".to_owned(),

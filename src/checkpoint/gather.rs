@@ -2,7 +2,7 @@
 
 use super::view::{
     ActionLine, ActionResult, BaseMoved, BlockedLine, CheckpointView, EvidenceLine, HostChange, HostLine, Overlap,
-    Spent, UploadLine, VerdictKind, VerdictView,
+    Spent, UploadLine, VerdictView,
 };
 use super::{evidence, touched};
 use crate::redact;
@@ -350,7 +350,7 @@ fn breach(task: &Task, log: &[Event]) -> Option<(&'static str, Vec<String>)> {
 
 fn verdict(verdict: &Verdict) -> VerdictView {
     VerdictView {
-        kind: VerdictKind::of(verdict),
+        kind: verdict.case(),
         exit_code: verdict.exit_code,
         command: verdict.command.clone(),
         chosen_by: verdict.origin.clone().unwrap_or_default(),

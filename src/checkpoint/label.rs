@@ -1,6 +1,6 @@
 //! The labels that show a task's state, and the texts of the commit status.
 
-use super::view::VerdictKind;
+use domain::VerdictCase;
 
 /// One exclusive label of the scope `caisson/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,23 +68,23 @@ pub fn is_ours(name: &str) -> bool {
 pub const STATUS_CONTEXT: &str = "caisson";
 
 /// Description of the commit status, from our words and numbers only. `state` is the forge's: pending, success, failure.
-pub fn status_text(state: &str, n: u32, verdict: Option<VerdictKind>, exit_code: Option<i32>) -> String {
+pub fn status_text(state: &str, n: u32, verdict: Option<VerdictCase>, exit_code: Option<i32>) -> String {
     // Checks may pass, and the verdict be a failure for what the branch changes or lacks.
-    let telling = exit_code.filter(|code| *code != 0 || verdict != Some(VerdictKind::Failed));
+    let telling = exit_code.filter(|code| *code != 0 || verdict != Some(VerdictCase::Failed));
     let exit = telling.map(|code| format!(" (exit {code})")).unwrap_or_default();
     match (state, verdict) {
-        ("success", Some(VerdictKind::Passed)) => format!("approved; the bot's own run of the checks passed{exit}"),
-        ("success", Some(VerdictKind::Failed)) => format!("approved although the checks failed{exit}"),
-        ("success", Some(VerdictKind::NoTest)) => format!("approved; the checks ran no test{exit}"),
-        ("success", Some(VerdictKind::None)) => "approved; no checks were found to run".to_owned(),
+        ("success", Some(VerdictCase::Passed)) => format!("approved; the bot's own run of the checks passed{exit}"),
+        ("success", Some(VerdictCase::Failed)) => format!("approved although the checks failed{exit}"),
+        ("success", Some(VerdictCase::NoTest)) => format!("approved; the checks ran no test{exit}"),
+        ("success", Some(VerdictCase::None)) => "approved; no checks were found to run".to_owned(),
         ("success", None) => "approved".to_owned(),
         ("failure", _) => format!("checkpoint {n}: the checks failed{exit}"),
-        (_, Some(VerdictKind::Passed)) => format!("checkpoint {n}: checks passed{exit}; waits for the last approval"),
-        (_, Some(VerdictKind::NoTest)) => {
+        (_, Some(VerdictCase::Passed)) => format!("checkpoint {n}: checks passed{exit}; waits for the last approval"),
+        (_, Some(VerdictCase::NoTest)) => {
             format!("checkpoint {n}: the checks ran no test{exit}; waits for the last approval")
         }
-        (_, Some(VerdictKind::None)) => format!("checkpoint {n}: no checks found; waits for the last approval"),
-        (_, Some(VerdictKind::Failed)) => format!("checkpoint {n}: the checks failed{exit}; waits for a person"),
+        (_, Some(VerdictCase::None)) => format!("checkpoint {n}: no checks found; waits for the last approval"),
+        (_, Some(VerdictCase::Failed)) => format!("checkpoint {n}: the checks failed{exit}; waits for a person"),
         (_, None) => format!("checkpoint {n} waits for a person"),
     }
 }
@@ -106,15 +106,15 @@ mod tests {
 
     #[test]
     fn statuses_say_what_was_measured() {
-        let text = status_text("pending", 4, Some(VerdictKind::Passed), Some(0));
+        let text = status_text("pending", 4, Some(VerdictCase::Passed), Some(0));
         assert_eq!(text, "checkpoint 4: checks passed (exit 0); waits for the last approval");
-        let text = status_text("pending", 4, Some(VerdictKind::NoTest), Some(0));
+        let text = status_text("pending", 4, Some(VerdictCase::NoTest), Some(0));
         assert_eq!(text, "checkpoint 4: the checks ran no test (exit 0); waits for the last approval");
         assert_eq!(status_text("pending", 1, None, None), "checkpoint 1 waits for a person");
         assert_eq!(
-            status_text("failure", 4, Some(VerdictKind::Failed), Some(1)),
+            status_text("failure", 4, Some(VerdictCase::Failed), Some(1)),
             "checkpoint 4: the checks failed (exit 1)"
         );
-        assert_eq!(status_text("failure", 4, Some(VerdictKind::Failed), Some(0)), "checkpoint 4: the checks failed");
+        assert_eq!(status_text("failure", 4, Some(VerdictCase::Failed), Some(0)), "checkpoint 4: the checks failed");
     }
 }

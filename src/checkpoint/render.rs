@@ -6,11 +6,11 @@
 use super::changed::plus_minus;
 use super::evidence::but;
 use super::touched;
-use super::view::{ActionResult, CheckpointView, VerdictKind, VerdictView};
+use super::view::{ActionResult, CheckpointView, VerdictView};
 use crate::command::answer_line;
 use crate::sandbox::shown_tail;
 use crate::text::{code, cost, count, dollars, duration, grouped, plain_cell, prose, prose_cell};
-use domain::{BaseTests, Risk};
+use domain::{BaseTests, Risk, VerdictCase};
 use std::fmt::Write as _;
 
 pub use super::evidence::result;
@@ -66,10 +66,10 @@ pub fn render_checkpoint(view: &CheckpointView) -> String {
 pub fn render_final(view: &CheckpointView) -> String {
     let (sign, words) = match (&view.breach, view.verdict.as_ref().map(|v| v.kind)) {
         (Some((words, _)), _) => ("❌", *words),
-        (None, Some(VerdictKind::Passed)) => ("✅", "the checks pass"),
-        (None, Some(VerdictKind::Failed)) => ("❌", "the checks fail"),
-        (None, Some(VerdictKind::NoTest)) => ("⚠️", "the checks ran no test"),
-        (None, Some(VerdictKind::None) | None) => ("⚠️", "nothing was found to check it with"),
+        (None, Some(VerdictCase::Passed)) => ("✅", "the checks pass"),
+        (None, Some(VerdictCase::Failed)) => ("❌", "the checks fail"),
+        (None, Some(VerdictCase::NoTest)) => ("⚠️", "the checks ran no test"),
+        (None, Some(VerdictCase::None) | None) => ("⚠️", "nothing was found to check it with"),
     };
     let mut out = format!(
         "### Final review · checkpoint {}{} · {sign} {words}{}\n\n",
@@ -220,11 +220,11 @@ fn verdict_line(verdict: &VerdictView, view: &CheckpointView) -> String {
         return "⚠️ none: no test command was found; name one in `.caisson.toml`".to_owned();
     };
     let sign = match verdict.kind {
-        VerdictKind::Passed => "✅",
-        VerdictKind::Failed => "❌",
-        VerdictKind::NoTest | VerdictKind::None => "⚠️",
+        VerdictCase::Passed => "✅",
+        VerdictCase::Failed => "❌",
+        VerdictCase::NoTest | VerdictCase::None => "⚠️",
     };
-    let empty = if verdict.kind == VerdictKind::NoTest { ", **and no test ran**" } else { "" };
+    let empty = if verdict.kind == VerdictCase::NoTest { ", **and no test ran**" } else { "" };
     let exit = |code: Option<i32>| code.map_or("did not end".to_owned(), |code| format!("exit {code}"));
     let on = view.commit.as_deref().map(|commit| format!(" on `{}`", short(commit))).unwrap_or_default();
     let base = verdict.base_exit.map(|code| format!(" · on the base: exit {code}")).unwrap_or_default();
@@ -279,32 +279,32 @@ fn columns(out: &mut String, view: &CheckpointView) {
     let mut log = Vec::new();
     if let Some(verdict) = &view.verdict {
         log.push(match (verdict.kind, verdict.exit_code) {
-            (VerdictKind::Passed, _) => "✅ the bot's own run of the checks passed".to_owned(),
-            (VerdictKind::Failed, _) if !verdict.missing.is_empty() => missing(&verdict.missing),
-            (VerdictKind::Failed, Some(0)) => {
+            (VerdictCase::Passed, _) => "✅ the bot's own run of the checks passed".to_owned(),
+            (VerdictCase::Failed, _) if !verdict.missing.is_empty() => missing(&verdict.missing),
+            (VerdictCase::Failed, Some(0)) => {
                 format!("❌ the bot's own run of the checks ended with exit 0, but {}", in_spite(view, verdict))
             }
-            (VerdictKind::Failed, Some(code)) => format!("❌ the bot's own run of the checks failed with exit {code}"),
-            (VerdictKind::Failed, None) => "❌ the bot's own run of the checks did not end".to_owned(),
-            (VerdictKind::NoTest, _) => {
+            (VerdictCase::Failed, Some(code)) => format!("❌ the bot's own run of the checks failed with exit {code}"),
+            (VerdictCase::Failed, None) => "❌ the bot's own run of the checks did not end".to_owned(),
+            (VerdictCase::NoTest, _) => {
                 "⚠️ the bot's own run of the checks ended with exit 0, and says itself that no test ran".to_owned()
             }
-            (VerdictKind::None, _) => "⚠️ the bot found no checks to run".to_owned(),
+            (VerdictCase::None, _) => "⚠️ the bot found no checks to run".to_owned(),
         });
         if verdict.not_compared {
             let why = "an output is too long, or a run did not end by itself";
             log.push(format!("⚠️ whether each test of the base ran again is not known: {why}"));
         }
-        if verdict.base_exit == Some(0) && verdict.kind == VerdictKind::Passed {
+        if verdict.base_exit == Some(0) && verdict.kind == VerdictCase::Passed {
             log.push("the same checks passed on the base already: they don't show this change".to_owned());
         }
-        if verdict.kind == VerdictKind::Passed
+        if verdict.kind == VerdictCase::Passed
             && matches!(verdict.base_tests, BaseTests::Ran { exit_code } if exit_code != Some(0))
         {
             log.push("⚠️ with the base's tests the same checks fail: read the changes to the tests first".to_owned());
         }
     }
-    if let Some(verdict) = view.verdict.as_ref().filter(|verdict| verdict.kind == VerdictKind::Passed)
+    if let Some(verdict) = view.verdict.as_ref().filter(|verdict| verdict.kind == VerdictCase::Passed)
         && let Some(failure) = &verdict.failure
     {
         log.push(format!("⚠️ its checks ended with exit 0{}", but(failure)));
@@ -440,7 +440,7 @@ mod tests {
 
     #[test]
     fn checks_that_ran_no_test_are_no_green_evidence_and_the_command_is_named() {
-        let (kind, command) = (VerdictKind::NoTest, Some("go test ./...".to_owned()));
+        let (kind, command) = (VerdictCase::NoTest, Some("go test ./...".to_owned()));
         let verdict = VerdictView { kind, command, exit_code: Some(0), base_exit: Some(0), ..VerdictView::default() };
         let text = render_final(&CheckpointView { verdict: Some(verdict), ..CheckpointView::default() });
         for words in [
@@ -455,7 +455,7 @@ mod tests {
 
     #[test]
     fn checks_that_passed_are_not_said_to_have_failed() {
-        let (kind, base_tests) = (VerdictKind::Failed, BaseTests::Ran { exit_code: Some(1) });
+        let (kind, base_tests) = (VerdictCase::Failed, BaseTests::Ran { exit_code: Some(1) });
         let verdict = VerdictView { kind, exit_code: Some(0), base_tests, ..VerdictView::default() };
         let mut view = CheckpointView { verdict: Some(verdict), ..CheckpointView::default() };
         let told = |view: &CheckpointView, why: &str| {

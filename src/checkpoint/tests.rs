@@ -1,6 +1,6 @@
 use super::view::*;
 use super::*;
-use domain::Risk;
+use domain::{Risk, VerdictCase};
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -70,7 +70,7 @@ pub(super) fn example() -> CheckpointView {
     }
 }
 
-fn verified(kind: VerdictKind, code: i32) -> CheckpointView {
+fn verified(kind: VerdictCase, code: i32) -> CheckpointView {
     let verdict = VerdictView {
         kind,
         exit_code: Some(code),
@@ -196,13 +196,13 @@ fn what_is_whole_is_shown_whole() {
 
 #[test]
 fn a_final_review() {
-    insta::assert_snapshot!("final_passed", render_final(&verified(VerdictKind::Passed, 0)));
-    insta::assert_snapshot!("final_failed", render_final(&verified(VerdictKind::Failed, 1)));
+    insta::assert_snapshot!("final_passed", render_final(&verified(VerdictCase::Passed, 0)));
+    insta::assert_snapshot!("final_failed", render_final(&verified(VerdictCase::Failed, 1)));
 }
 
 #[test]
 fn a_final_review_says_that_tests_of_the_base_were_not_looked_for() {
-    let mut view = verified(VerdictKind::Passed, 0);
+    let mut view = verified(VerdictCase::Passed, 0);
     assert!(!render_final(&view).contains("of the base were not"));
     view.verdict = view.verdict.map(|v| VerdictView { not_compared: true, ..v });
     let text = render_final(&view);
@@ -212,7 +212,7 @@ fn a_final_review_says_that_tests_of_the_base_were_not_looked_for() {
 
 #[test]
 fn a_final_review_of_something_that_cannot_be_checked() {
-    let mut view = verified(VerdictKind::None, 0);
+    let mut view = verified(VerdictCase::None, 0);
     view.verdict = view.verdict.map(|v| VerdictView { command: None, exit_code: None, tail: String::new(), ..v });
     insta::assert_snapshot!("final_none", render_final(&view));
 }
@@ -339,7 +339,7 @@ fn what_stayed_out_is_named_and_how_to_ask_for_it() {
 fn a_good_end_beside_a_summary_of_a_failure_is_doubted() {
     let note = Some("FAILED (failures=1)".to_owned());
     let command = "python3 -m unittest 2>&1 | cat".to_owned();
-    let mut view = verified(VerdictKind::Passed, 0);
+    let mut view = verified(VerdictCase::Passed, 0);
     view.actions =
         vec![line(9, "bash", &command, ActionResult::Exited { code: 0, note: note.clone(), failed: true, ms: 4 })];
     view.evidence = vec![EvidenceLine { command, result: view.actions[0].result.clone() }];
@@ -417,7 +417,7 @@ pub(super) fn hostile(text: &str) -> CheckpointView {
         asked: Some(text.clone()),
         advance: Some((text.clone(), 2)),
         verdict: Some(VerdictView {
-            kind: VerdictKind::Failed,
+            kind: VerdictCase::Failed,
             exit_code: None,
             command: Some(text.clone()),
             chosen_by: text.clone(),

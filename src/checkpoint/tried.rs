@@ -1,8 +1,7 @@
 //! Result of an attempt, for the one that follows it. Pure.
 
-use super::view::VerdictKind;
 use crate::text::{cut, one_line};
-use domain::{CiCheck, CiEnded, Event, Item, Task};
+use domain::{CiCheck, CiEnded, Event, Item, Task, VerdictCase};
 
 /// The most lines, and characters of each.
 const MOST: usize = 20;
@@ -16,11 +15,11 @@ pub fn tried(task: &Task, log: &[Event]) -> Vec<String> {
             Event::DoneSaid { summary, .. } => all.push(format!("said that it was done: {summary}")),
             Event::AnotherWay { tried } => all.push(format!("got nowhere and began anew: {}", tried.join("; "))),
             Event::Verified { verdict, .. } => {
-                let said = match VerdictKind::of(verdict) {
-                    VerdictKind::Passed => "passed",
-                    VerdictKind::Failed => "failed",
-                    VerdictKind::NoTest => "ran no test",
-                    VerdictKind::None => "were not found",
+                let said = match verdict.case() {
+                    VerdictCase::Passed => "passed",
+                    VerdictCase::Failed => "failed",
+                    VerdictCase::NoTest => "ran no test",
+                    VerdictCase::None => "were not found",
                 };
                 all.push(format!("the checks of its work {said}"));
             }

@@ -2,7 +2,7 @@
 //!
 //! Strings marked *untrusted* are shown only as code, which `render` ensures.
 
-use domain::{Remark, Risk, TestCounts};
+use domain::{Remark, Risk, TestCounts, VerdictCase};
 
 /// One action of a review.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -314,37 +314,11 @@ pub struct Spent {
     pub duration_ms: u64,
 }
 
-/// Result of the bot's own run of the checks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum VerdictKind {
-    /// They ended with exit code 0, and no test of the base is missing.
-    Passed,
-    /// They failed or were ended, or tests of the base are missing.
-    Failed,
-    /// They ended with exit code 0, and their output says that no test ran.
-    NoTest,
-    /// There was no command to run.
-    #[default]
-    None,
-}
-
-impl VerdictKind {
-    /// The result as a review shows it.
-    pub fn of(verdict: &domain::Verdict) -> Self {
-        match verdict.kind {
-            domain::VerdictKind::Passed => Self::Passed,
-            domain::VerdictKind::Failed => Self::Failed,
-            domain::VerdictKind::None if verdict.ran_no_test() => Self::NoTest,
-            domain::VerdictKind::None => Self::None,
-        }
-    }
-}
-
 /// The verdict of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerdictView {
     /// Whether the checks passed.
-    pub kind: VerdictKind,
+    pub kind: VerdictCase,
     /// Exit code on this commit, 128 + n after signal n; none when nothing ran or it did not end by itself.
     pub exit_code: Option<i32>,
     /// Untrusted: the command that ran; none when nothing was found to run.

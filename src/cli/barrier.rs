@@ -12,7 +12,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::broker_child::TemporaryBroker;
-use super::eval::interrupted;
+use super::interruption::interrupted;
 use super::printer::{Complaint, Printer};
 use crate::barrier::{self, BarrierSetup, Outdated, Report, RouterUnderTest, Upstream, Verdict};
 use crate::bot::{proven_limits, router_spec, way_out};

@@ -8,7 +8,7 @@ mod ask;
 mod registry;
 
 use super::entries;
-use super::eval::interrupted;
+use super::interruption::interrupted;
 use super::printer::{Complaint, Printer};
 use crate::config::{Process, replace_whole, web_address};
 use crate::git::{Branch, Repos};

@@ -13,6 +13,7 @@ mod entries;
 pub mod eval;
 pub mod fetch;
 mod image;
+mod interruption;
 mod lock;
 mod model;
 mod order;

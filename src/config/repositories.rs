@@ -92,7 +92,12 @@ impl Process {
 
     /// Budget of this repository's tasks.
     pub fn budget_of(&self, key: &str) -> &Budget {
-        self.tables_of(key).and_then(|own| own.budget.as_ref()).unwrap_or(&self.budget)
+        self.own_budget_of(key).unwrap_or(&self.budget)
+    }
+
+    /// This repository's `[repositories.budget]`; none where there is no such table.
+    pub fn own_budget_of(&self, key: &str) -> Option<&Budget> {
+        self.tables_of(key).and_then(|own| own.budget.as_ref())
     }
 
     /// The repositories with a `[repositories.budget]`, by their keys.

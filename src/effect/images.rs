@@ -34,7 +34,8 @@ pub(super) struct Images {
 impl Images {
     pub(super) async fn choose(&self, task: &Task, policy: &Policy<'_>) -> Result<Chosen, Trouble> {
         let Policy { repository, operators, .. } = policy;
-        let choice = Choice { sandboxes: &self.sandboxes, repos: &self.repositories.repos, sandbox: operators.sandbox };
+        let repos = &self.repositories.repos;
+        let choice = Choice { sandboxes: &self.sandboxes, repos, sandbox: operators.sandbox, files: None };
         let pick = request(task)?.terms.toolchain.as_ref().map(|name| named(&operators.granted, name));
         let test = policy.effective.test.as_deref();
         choice.of(&repository.key, &policy.base, pick.as_ref().unwrap_or(&policy.effective.image), test).await
@@ -84,6 +85,8 @@ pub(crate) struct Choice<'a> {
     pub sandboxes: &'a Sandboxes,
     pub repos: &'a Repos,
     pub sandbox: &'a Sandbox,
+    /// The project's files, if they were read already.
+    pub files: Option<&'a ProjectFiles>,
 }
 
 impl Choice<'_> {
@@ -109,7 +112,10 @@ impl Choice<'_> {
 
     /// The image by the project's files, if its project file asks for nothing.
     async fn chosen_by_files(&self, key: &str, base: &Commit, test: Option<&str>) -> Result<Chosen, Trouble> {
-        let from_files = read(self.repos, key, base, self.sandbox, test).await?;
+        let from_files = match self.files {
+            Some(files) => indicated(self.sandbox, files, test),
+            None => read(self.repos, key, base, self.sandbox, test).await?,
+        };
         let candidates = match from_files {
             FromFiles::Nothing => return Ok(plainly(&self.sandbox.image)),
             FromFiles::Image { image, by } if self.there(&image).await?.is_none() => {
@@ -189,8 +195,14 @@ pub(crate) async fn read(
     if !guesses(&sandbox.image) {
         return Ok(FromFiles::Nothing);
     }
-    let files = ProjectFiles::read(repos, key, commit).await?;
-    Ok(from_files(sandbox, &files.names, &|name| files.text(name), test))
+    Ok(indicated(sandbox, &ProjectFiles::read(repos, key, commit).await?, test))
+}
+
+fn indicated(sandbox: &Sandbox, files: &ProjectFiles, test: Option<&str>) -> FromFiles {
+    match guesses(&sandbox.image) {
+        true => from_files(sandbox, &files.names, &|name| files.text(name), test),
+        false => FromFiles::Nothing,
+    }
 }
 
 fn from_files(

@@ -1,8 +1,7 @@
 //! What all tasks together may spend in a day and in a month, and each task by itself, checked before each model call with its worst case.
 
-use super::repository::request;
+use super::repository::{Repositories, request};
 use crate::clock::now;
-use crate::config::Process;
 use crate::config::process::Budget;
 use crate::store::{Store, day_began, month_began};
 use crate::text::dollars;
@@ -41,7 +40,7 @@ impl Drop for UnderWay<'_> {
 pub(super) struct SpendingLimits {
     /// Calls that shutdown waits for.
     pub paid: Arc<Paid>,
-    pub config: Arc<Process>,
+    pub repositories: Arc<Repositories>,
     pub store: Store,
     /// Held from the check of the limits until the call is charged.
     pub spending: tokio::sync::Mutex<()>,
@@ -112,16 +111,12 @@ impl SpendingLimits {
         worst_micro_usd: u64,
         feed: &dyn Feed,
     ) -> Result<Option<PauseReason>, Trouble> {
-        // The call was prepared from an earlier state: another one of this task may have been charged since.
-        let present = feed.look(task.id).await?;
-        if !present.granted.pays(&present.spent, worst_micro_usd) {
+        if !pays(task, worst_micro_usd, feed).await? {
             return Ok(Some(PauseReason::Budget { what: "money".to_owned() }));
         }
-        let key = &request(task)?.repository;
-        let own = self.config.repository(key).is_some_and(|entry| entry.budget.is_some());
-        let tables = [(None, "budget", &self.config.budget)]
-            .into_iter()
-            .chain(own.then(|| (Some(key.as_str()), "repositories.budget", self.config.budget_of(key))));
+        let (key, operators) = (request(task)?.repository.as_str(), self.repositories.operators(task)?);
+        let own = operators.own_budget.map(|budget| (Some(key), "repositories.budget", budget));
+        let tables = [(None, "budget", operators.shared_budget)].into_iter().chain(own);
         let now = now();
         for (of, table, budget) in tables {
             for period in Period::ALL {
@@ -150,6 +145,12 @@ impl SpendingLimits {
     }
 }
 
+/// Whether a task may pay this itself, as it is now: a call is prepared from an earlier state, and another one may have been charged since.
+async fn pays(task: &Task, worst_micro_usd: u64, feed: &dyn Feed) -> Result<bool, Trouble> {
+    let present = feed.look(task.id).await?;
+    Ok(present.granted.pays(&present.spent, worst_micro_usd))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,16 +176,13 @@ mod tests {
     async fn what_was_charged_beside_a_call_that_is_prepared_leaves_it_less() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).await.unwrap();
-        let config = Arc::new(Process::from_layers(std::path::Path::new("x"), "", &|_| None).unwrap());
         let task = created(&store, "opened:3").await;
-        let limits = SpendingLimits { paid: Arc::default(), config, store, spending: tokio::sync::Mutex::default() };
         let mut present = task.clone();
         (present.granted.micro_usd, present.spent.micro_usd) = (100, 60);
-        let over = PauseReason::Budget { what: "money".into() };
-        assert_eq!(limits.spent(&task, 40, &Present(present.clone())).await, Ok(None));
-        assert_eq!(limits.spent(&task, 41, &Present(present.clone())).await, Ok(Some(over)));
+        assert_eq!(pays(&task, 40, &Present(present.clone())).await, Ok(true));
+        assert_eq!(pays(&task, 41, &Present(present.clone())).await, Ok(false));
         present.granted.micro_usd = 0;
-        assert_eq!(limits.spent(&task, 41, &Present(present)).await, Ok(None), "no limit in money");
+        assert_eq!(pays(&task, 41, &Present(present)).await, Ok(true), "no limit in money");
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl EffectRunner {
         let paid = Arc::<Paid>::default();
         let spending_limits = Arc::new(SpendingLimits {
             paid: paid.clone(),
-            config: given.config.clone(),
+            repositories: shared.repositories.clone(),
             store: given.store.clone(),
             spending: tokio::sync::Mutex::default(),
         });

@@ -1,10 +1,10 @@
 //! The policy for one step of a task: the operator's tables for its repository, narrowed by the project file at the task's base, and
 //! widened where the operator accepted that exact file. Resolved once per step. Also the only place from which a step takes the project file,
-//! or asks the configuration about sandboxes and hosts (`tests/house/project_file.rs`). Tests: `tests/stories/policy.rs`.
+//! or asks the configuration about sandboxes, hosts and budgets (`tests/house/project_file.rs`). Tests: `tests/stories/policy.rs`.
 
 use super::repository::{ProjectWithRules, Repositories, Repository, request};
 use crate::config::Process;
-use crate::config::process::Sandbox;
+use crate::config::process::{Budget, Sandbox};
 use crate::config::project::{Effective, FILE, Granted, Network};
 use crate::policy::Rules;
 use crate::sandbox::SetupSpec;
@@ -24,6 +24,10 @@ pub(super) struct RepositoryPolicy<'a> {
     pub sandbox: &'a Sandbox,
     /// What every task is granted, hosts that are denied included.
     pub granted: Granted,
+    /// What the tasks of all repositories together may spend in a day and a month.
+    pub shared_budget: &'a Budget,
+    /// What those of this repository may spend, where it has a table of its own.
+    pub own_budget: Option<&'a Budget>,
     /// What may not be reached, whoever allows it.
     denied: Vec<Rule>,
     /// What the router refuses to this repository alone.
@@ -35,6 +39,8 @@ impl<'a> RepositoryPolicy<'a> {
         Self {
             sandbox: config.sandbox_of(key),
             granted: Granted::of(config, key),
+            shared_budget: &config.budget,
+            own_budget: config.own_budget_of(key),
             denied: config.denied_of(key),
             refusals: config.refusals_of(key),
         }

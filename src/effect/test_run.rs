@@ -237,7 +237,7 @@ impl TestRuns {
         let target = repos.resolve(&key, &Branch::parse(&row.run.base_branch)?).await?;
         let fork = repos.merge_base(&key, &target, &commit).await?;
         let policy = self.repositories.policy_of(repository, &trunk).await?;
-        let choice = Choice { sandboxes: &self.sandboxes, repos, sandbox: policy.operators.sandbox };
+        let choice = Choice { sandboxes: &self.sandboxes, repos, sandbox: policy.operators.sandbox, files: None };
         let image = choice.of(&key, &trunk, &policy.effective.image, Some(row.run.command.as_str())).await?.image;
         let setup = PrepareSpec {
             task,

@@ -1,7 +1,7 @@
 //! The call that answers a person's question about a task. The model has no tools and takes no part in the work: its answer is posted and
 //! decides nothing. Pure.
 
-use domain::{Event, OutcomeStatus, Task, VerdictKind};
+use domain::{Event, OutcomeStatus, Task, VerdictCase};
 use minijinja::context;
 
 use super::fence::{Fence, Trust, seen, spelled};
@@ -153,11 +153,11 @@ fn lines_of(log: &[Event]) -> Vec<String> {
                 put(format!("{} {what} checkpoint {n}", decision.poster.login));
             }
             Event::Verified { verdict, .. } => {
-                let kind = match verdict.kind {
-                    VerdictKind::Passed => "passed",
-                    VerdictKind::Failed => "failed",
-                    VerdictKind::None if verdict.ran_no_test() => "ran no test",
-                    VerdictKind::None => "were not found",
+                let kind = match verdict.case() {
+                    VerdictCase::Passed => "passed",
+                    VerdictCase::Failed => "failed",
+                    VerdictCase::NoTest => "ran no test",
+                    VerdictCase::None => "were not found",
                 };
                 put(format!("the checks {kind}: {}", verdict.tail));
             }

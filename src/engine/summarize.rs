@@ -4,7 +4,7 @@
 //! or trust the summary (`history` puts it into a fence). Without an answer the host's own lines are used
 //! (docs/decisions/0034-a-model-may-tell-older-turns.md). Tests: `summarize_tests.rs`.
 
-use domain::{Action, CallRequest, Event, ModelSummary, Outcome, SummaryOf, Task, Verb, VerdictKind};
+use domain::{Action, CallRequest, Event, ModelSummary, Outcome, SummaryOf, Task, Verb, VerdictCase};
 use minijinja::context;
 
 use super::fence::{Fence, Trust, seen, spelled};
@@ -200,10 +200,10 @@ impl<'a> Material<'a> {
                     }
                 }
                 Event::Verified { commit, verdict, .. } => {
-                    let how = match verdict.kind {
-                        VerdictKind::Passed => "passed",
-                        VerdictKind::None if verdict.ran_no_test() => "ran no test",
-                        VerdictKind::Failed | VerdictKind::None => "did not pass",
+                    let how = match verdict.case() {
+                        VerdictCase::Passed => "passed",
+                        VerdictCase::NoTest => "ran no test",
+                        VerdictCase::Failed | VerdictCase::None => "did not pass",
                     };
                     let head = format!("the host ran the checks on commit {}: {how}", commit.short());
                     all.take(head, &verdict.tail, Trust::None);

@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use domain::{Commit, UpstreamChecks, Verdict, VerdictKind};
+use domain::{Commit, UpstreamChecks, Verdict, VerdictCase};
 
 use crate::git::listing::Change;
 use crate::git::{Auth, Branch, GitError, Home, Meaning, Merged, RemoteUrl, Tree, Uncommitted};
@@ -348,16 +348,14 @@ async fn reviewed(
 
 fn verified(request: &FetchRequest, offer: &Offer, commit: &Commit, warnings: &mut Vec<String>) -> Result<(), Refusal> {
     let verdict = offer.verdict.as_ref();
-    let why = match verdict.map(|verdict| verdict.kind) {
-        Some(VerdictKind::Passed) => return Ok(()),
-        Some(VerdictKind::Failed) if verdict.is_some_and(Verdict::only_lacks_tests) => {
+    let why = match verdict.map(Verdict::case) {
+        Some(VerdictCase::Passed) => return Ok(()),
+        Some(VerdictCase::Failed) if verdict.is_some_and(Verdict::only_lacks_tests) => {
             "in the bot's own run tests of the base did not run"
         }
-        Some(VerdictKind::Failed) => "the bot's own run of the tests failed",
-        Some(VerdictKind::None) if verdict.is_some_and(Verdict::ran_no_test) => {
-            "the bot's own run of the checks ran no test"
-        }
-        Some(VerdictKind::None) => "the project has no test command, so nothing was run",
+        Some(VerdictCase::Failed) => "the bot's own run of the tests failed",
+        Some(VerdictCase::NoTest) => "the bot's own run of the checks ran no test",
+        Some(VerdictCase::None) => "the project has no test command, so nothing was run",
         None => "the bot has not run the tests on it",
     };
     if request.unverified {

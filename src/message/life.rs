@@ -2,10 +2,9 @@
 
 use super::about::About;
 use super::own::{own_because, own_cut, own_lacks};
-use crate::checkpoint::view::VerdictKind;
 use crate::line::Why;
 use crate::text::{code, document, plain_cell, prose};
-use domain::{PauseReason, Question, Resource, Task, TaskKind, Trigger};
+use domain::{PauseReason, Question, Resource, Task, TaskKind, Trigger, Verdict, VerdictCase};
 
 /// The most characters shown of a read-only task's answer.
 const MAX_ANSWER: usize = 24_000;
@@ -268,13 +267,13 @@ pub fn resumed(about: &About<'_>) -> String {
 pub fn approved(commit: &str, about: &About<'_>) -> String {
     let short = commit.get(..10).unwrap_or(commit);
     let branch = about.task.request.as_ref().map(|r| r.branch.clone()).unwrap_or_default();
-    let verdict = match about.task.verdict.as_ref().map(VerdictKind::of) {
-        Some(VerdictKind::Passed) => "The bot's own run of the checks passed on it.",
-        Some(VerdictKind::Failed) => "**The checks failed on it**: `fetch` will ask for `--unverified`.",
-        Some(VerdictKind::NoTest) => {
+    let verdict = match about.task.verdict.as_ref().map(Verdict::case) {
+        Some(VerdictCase::Passed) => "The bot's own run of the checks passed on it.",
+        Some(VerdictCase::Failed) => "**The checks failed on it**: `fetch` will ask for `--unverified`.",
+        Some(VerdictCase::NoTest) => {
             "The bot's own run of the checks ran no test on it: `fetch` will ask for `--unverified`."
         }
-        Some(VerdictKind::None) | None => "No checks were found to run on it: `fetch` will ask for `--unverified`.",
+        Some(VerdictCase::None) | None => "No checks were found to run on it: `fetch` will ask for `--unverified`.",
     };
     format!(
         "Approved at `{short}`. {verdict} Bring it into your clone:\n\n{}",

@@ -1,7 +1,6 @@
 //! The pull request, the commits on its branch, and the lines of the commit status.
 
 use crate::checkpoint::label::status_text;
-use crate::checkpoint::view::VerdictKind;
 use crate::text::{code, prose, title_line};
 use domain::{ApprovedStart, Commit, Earlier, PlanStep, StepState, TaskId};
 
@@ -140,5 +139,5 @@ pub fn not_replaced(error: &str, key: &str) -> String {
 
 /// The description of the commit status: checkpoint and verdict.
 pub fn status_line(state: &str, n: u32, verdict: Option<&domain::Verdict>) -> String {
-    status_text(state, n, verdict.map(VerdictKind::of), verdict.and_then(|v| v.exit_code))
+    status_text(state, n, verdict.map(domain::Verdict::case), verdict.and_then(|v| v.exit_code))
 }

@@ -37,6 +37,16 @@ struct Collected {
     cut: bool,
 }
 
+/// The files that a commit adds to another one, or changes in it.
+#[derive(Debug, Default)]
+struct ChangedFiles {
+    paths: HashSet<String>,
+    /// Those of `paths` that may have been moved and changed: new ones, where the commit deletes a file with the same rules.
+    maybe_moved: HashSet<String>,
+    /// How many more have names that are not UTF-8.
+    unnamed: u64,
+}
+
 /// What the rules find in a commit, all of it or what lies at or below a path. With `from`, only what the commit adds to that one counts.
 ///
 /// # Errors
@@ -48,11 +58,11 @@ pub async fn look_for_weaknesses(
     below: Option<String>,
     from: Option<&Commit>,
 ) -> Result<RuleScan, GitError> {
-    let (only, unnamed) = match from {
-        Some(from) => changed(repos, key, from, commit).await.map(|(paths, unnamed)| (Some(paths), unnamed))?,
-        None => (None, 0),
+    let files = match from {
+        Some(from) => changed(repos, key, from, commit).await?,
+        None => ChangedFiles::default(),
     };
-    let which = WhichFiles { below: below.clone(), only, pick: None };
+    let which = WhichFiles { below: below.clone(), only: from.map(|_| files.paths), pick: None };
     let end = Instant::now() + LIMITS.time;
     let collect = move |all: &mut Collected, path: &str, bytes: &[u8]| collect(all, path, bytes, end);
     let read = repos.each_file(key, commit, which, LIMITS, collect).await?;
@@ -60,7 +70,7 @@ pub async fn look_for_weaknesses(
         findings: read.found.findings,
         more: read.found.more,
         files: read.files,
-        passed_over: read.passed_over + unnamed,
+        passed_over: read.passed_over + files.unnamed,
         long_lines: read.found.long_lines,
         cut: read.cut || read.found.cut,
         below,
@@ -70,7 +80,7 @@ pub async fn look_for_weaknesses(
     let order = |it: &RuleFinding| (it.severity, it.path.clone(), it.line);
     scan.findings.sort_by_cached_key(order);
     if let Some(from) = from {
-        keep_added(repos, key, (from, commit), &mut scan, COMPARING).await?;
+        keep_added(repos, key, (from, commit), &files.maybe_moved, &mut scan, COMPARING).await?;
     }
     scan.more += scan.findings.len().saturating_sub(KEPT) as u64;
     scan.findings.truncate(KEPT);
@@ -91,22 +101,26 @@ fn collect(all: &mut Collected, path: &str, bytes: &[u8], end: Instant) -> bool 
     true
 }
 
-/// The files that a commit adds or changes, and how many more have names that are not UTF-8. One that is only moved is not
-/// among them, unless other rules hold where it is now.
-async fn changed(repos: &Repos, key: &str, from: &Commit, to: &Commit) -> Result<(HashSet<String>, u64), GitError> {
-    let (mut paths, mut unnamed) = (HashSet::new(), 0);
+/// The files that a commit adds or changes. One that is only moved is not among them, unless other rules hold where it is now.
+async fn changed(repos: &Repos, key: &str, from: &Commit, to: &Commit) -> Result<ChangedFiles, GitError> {
+    let mut files = ChangedFiles::default();
     let changes = repos.changes(key, from, to).await?;
     let kind = |it: &Change| rules_of(&String::from_utf8_lossy(&it.path));
     let deleted = changes.iter().filter(|it| it.deleted());
     let deleted: HashSet<(String, Vec<bool>)> = deleted.map(|it| (it.old_id.clone(), kind(it))).collect();
     let moved = |it: &Change| it.status == 'A' && deleted.contains(&(it.id.clone(), kind(it)));
-    for change in changes.into_iter().filter(|it| !it.deleted() && !moved(it)) {
-        match String::from_utf8(change.path) {
-            Ok(path) => drop(paths.insert(path)),
-            Err(_) => unnamed += 1,
+    let kinds: HashSet<&Vec<bool>> = deleted.iter().map(|(_, kind)| kind).collect();
+    for change in changes.iter().filter(|it| !it.deleted() && !moved(it)) {
+        let Ok(path) = String::from_utf8(change.path.clone()) else {
+            files.unnamed += 1;
+            continue;
+        };
+        if change.status == 'A' && kinds.contains(&kind(change)) {
+            files.maybe_moved.insert(path.clone());
         }
+        files.paths.insert(path);
     }
-    Ok((paths, unnamed))
+    Ok(files)
 }
 
 /// The files that were moved and to which the same rules apply as before, by their new path with the old one.
@@ -117,18 +131,19 @@ async fn moved(repos: &Repos, key: &str, (from, to): (&Commit, &Commit)) -> Resu
 }
 
 /// Leaves the findings on lines that the second commit adds to the first, as far as there is time to compare. Of a file that was moved and
-/// changed these are the lines that it did not have where it was.
+/// changed these are the lines that it did not have where it was; git looks for such files only where one of `maybe_moved` has a finding.
 async fn keep_added(
     repos: &Repos,
     key: &str,
     (from, to): (&Commit, &Commit),
+    maybe_moved: &HashSet<String>,
     scan: &mut RuleScan,
     time: Duration,
 ) -> Result<(), GitError> {
-    if scan.findings.is_empty() {
-        return Ok(());
-    }
-    let moved = moved(repos, key, (from, to)).await?;
+    let moved = match scan.findings.iter().any(|it| maybe_moved.contains(&it.path)) {
+        true => moved(repos, key, (from, to)).await?,
+        false => HashMap::new(),
+    };
     let (end, mut added): (_, HashMap<String, HashSet<u64>>) = (tokio::time::Instant::now() + time, HashMap::new());
     for finding in &scan.findings {
         if added.contains_key(&finding.path) {
@@ -250,6 +265,20 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn only_a_new_file_can_be_a_moved_one_and_only_where_one_like_it_is_gone() {
+        let old = [("a.py", "x = 1\n"), ("b.py", "y = 1\n")];
+        for (new, wanted) in [
+            (vec![("a.py", ""), ("b.py", "y = 2\n"), ("c.py", "x = 2\n")], vec!["c.py"]),
+            (vec![("a.py", ""), ("c.txt", "x = 2\n")], vec![]),
+            (vec![("b.py", "y = 2\n"), ("c.py", "x = 2\n")], vec![]),
+        ] {
+            let (repos, main, head, _dir) = commits(&old, &new).await;
+            let files = changed(&repos, "shop", &main, &head).await.expect("listed");
+            assert_eq!(files.maybe_moved.iter().collect::<Vec<_>>(), wanted, "{new:?}");
+        }
+    }
+
+    #[tokio::test]
     async fn a_change_of_a_file_whose_name_is_not_utf_8_is_counted_as_passed_over() {
         let new = [("\"b\\377.py\"", "eval(word)\n"), ("c.py", "y = 1\n")];
         let (repos, main, head, _dir) = commits(&[("a.py", "x = 1\n")], &new).await;
@@ -264,7 +293,8 @@ mod tests {
         let (repos, main, head, _dir) = commits(&[("a.py", "x = 1\n")], &[("a.py", "eval(other)\n")]).await;
         let mut scan = look_for_weaknesses(&repos, "shop", &head, None, Some(&main)).await.expect("looked through");
         assert_eq!((places(&scan).len(), scan.cut), (1, false));
-        keep_added(&repos, "shop", (&main, &head), &mut scan, Duration::ZERO).await.expect("cut");
+        let both = (&main, &head);
+        keep_added(&repos, "shop", both, &HashSet::new(), &mut scan, Duration::ZERO).await.expect("cut");
         assert_eq!((places(&scan), scan.cut), (vec![], true), "what was not compared does not count");
     }
 

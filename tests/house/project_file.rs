@@ -1,5 +1,5 @@
 //! A repository's `.caisson.toml` is read out of a commit, and parsed, in one function, and in a step of a task that one is called in one place,
-//! as is what the operator says of its sandboxes and hosts.
+//! as is what the operator says of its sandboxes, hosts and budgets.
 
 use super::{files, read, root, shown};
 use regex::Regex;
@@ -46,8 +46,8 @@ fn a_step_of_a_task_takes_its_project_file_from_one_place() {
 }
 
 #[test]
-fn a_step_of_a_task_takes_what_the_operator_says_of_sandboxes_and_hosts_from_one_place() {
-    let mut callers = of_sources(r"\b(?:sandbox_of|allowed_of|denied_of|refusals_of|Granted::of)\(");
+fn a_step_of_a_task_takes_what_the_operator_says_of_sandboxes_hosts_and_budgets_from_one_place() {
+    let mut callers = of_sources(r"\b(?:sandbox_of|allowed_of|denied_of|refusals_of|budget_of|own_budget_of|Granted::of)\(");
     callers.retain(|caller| caller.starts_with("src/effect/"));
     callers.dedup();
     assert_eq!(callers, ["src/effect/policy.rs: of"]);

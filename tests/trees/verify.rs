@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use caisson::sandbox::{Sandboxes, Settings, VerifySpec};
-use domain::{BaseTests, Commit, Verdict, VerdictKind};
+use domain::{BaseTests, Commit, Verdict, VerdictCase, VerdictKind};
 use protocol::broker::ContainerLimits;
 
 use crate::docker::{IMAGE, in_containers};
@@ -101,7 +101,7 @@ async fn a_command_that_ends_well_and_ran_no_test_is_neither_green_nor_red() {
     let none = "echo '?   example.com/sum [no test files]'; echo; echo 'Ran 0 tests in 0.000s'; echo; echo OK";
     let verdict = verify(&world, &head, Some(none), 60_000).await;
     assert_eq!((verdict.kind, verdict.exit_code), (VerdictKind::None, Some(0)), "{verdict:?}");
-    assert!(verdict.ran_no_test() && verdict.tail.contains("Ran 0 tests"), "{verdict:?}");
+    assert!(verdict.case() == VerdictCase::NoTest && verdict.tail.contains("Ran 0 tests"), "{verdict:?}");
     let verdict = verify(&world, &head, Some(&format!("{none}; exit 3")), 60_000).await;
     assert_eq!((verdict.kind, verdict.exit_code), (VerdictKind::Failed, Some(3)));
     let verdict = verify(&world, &head, Some("true"), 60_000).await;

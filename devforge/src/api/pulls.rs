@@ -152,12 +152,17 @@ async fn notes_taken(app: &Shared, (o, r): (&str, &str), (at, n): (usize, u64), 
         (pull.base.clone(), pull.head_sha.clone())
     };
     let dir = crate::git::path(&app.root, o, r);
-    for (place, note) in notes.iter().enumerate() {
-        if crate::git::has_long_line(&dir, (&base, &head), &note.path).await {
+    let paths: Vec<&str> = notes.iter().map(|note| note.path.as_str()).collect();
+    // Almost no review has one, so its files are compared all at once, and only then one by one.
+    if paths.is_empty() || crate::git::have_long_line(&dir, (&base, &head), &paths).await == Some(false) {
+        return Ok(paths.len());
+    }
+    for (place, path) in paths.iter().enumerate() {
+        if crate::git::have_long_line(&dir, (&base, &head), &[*path]).await == Some(true) {
             return Ok(place);
         }
     }
-    Ok(notes.len())
+    Ok(paths.len())
 }
 
 pub(crate) async fn create_review(

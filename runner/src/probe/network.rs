@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use protocol::host::HEARD;
 use protocol::probe::{Finding, LookUp, NO_ANSWER, OPEN, Reach, Talk};
 
 use crate::web::dns;
@@ -221,14 +222,14 @@ pub fn listen(port: u16, token: &str) -> anyhow::Result<ExitCode> {
         for stream in listener.incoming().flatten() {
             let from = stream.peer_addr().map_or_else(|_| "somebody".to_owned(), |peer| peer.ip().to_string());
             if reading.load(Ordering::Relaxed) >= AT_ONCE {
-                println!("heard {from}");
+                println!("{HEARD}{from}");
                 continue;
             }
             reading.fetch_add(1, Ordering::Relaxed);
             let reading = &reading;
             threads.spawn(move || {
                 if carries(stream, token.as_bytes()) {
-                    println!("heard {from}");
+                    println!("{HEARD}{from}");
                 }
                 reading.fetch_sub(1, Ordering::Relaxed);
             });

@@ -11,7 +11,7 @@ mod propose;
 use super::Accounts;
 use super::shown::accepting;
 use crate::barrier::Proof;
-use crate::cli::eval::interrupted;
+use crate::cli::interruption::interrupted;
 use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
 use crate::config::process::Repository as Entry;

@@ -4,7 +4,7 @@
 
 use domain::{
     Commit, Decision, Difference, FileChange, Item, Loss, Picture, Rebased, Request, Rules, TaskKind, Verb, Verdict,
-    VerdictKind,
+    VerdictCase, VerdictKind,
 };
 use minijinja::context;
 
@@ -345,11 +345,11 @@ impl<'a> Replay<'a> {
 }
 
 fn kind(verdict: &Verdict) -> &'static str {
-    match verdict.kind {
-        VerdictKind::Passed => "passed",
-        VerdictKind::Failed => "failed",
-        VerdictKind::None if verdict.ran_no_test() => "no test ran",
-        VerdictKind::None => "none",
+    match verdict.case() {
+        VerdictCase::Passed => "passed",
+        VerdictCase::Failed => "failed",
+        VerdictCase::NoTest => "no test ran",
+        VerdictCase::None => "none",
     }
 }
 

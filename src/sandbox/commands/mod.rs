@@ -19,8 +19,6 @@ use super::detect;
 const MOST: usize = 4;
 /// The longest command, in bytes, as in a project file.
 const LONGEST: usize = 4096;
-/// The most bytes that are read of one file.
-pub const MAX_BYTES: u64 = 256 << 10;
 
 /// Files at fixed paths whose text is read.
 const FIXED: [&str; 15] = [

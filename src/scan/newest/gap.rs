@@ -5,7 +5,7 @@
 use std::cmp::Ordering;
 
 use domain::VersionGap;
-use semver::{Version, VersionReq};
+use semver::{Op, Version, VersionReq};
 
 use super::is_word;
 use crate::scan::advisories::Comparable;
@@ -29,7 +29,11 @@ fn newest<'a>(all: impl Iterator<Item = (&'a str, Comparable)>) -> Option<(&'a s
 pub(super) fn meant<'a>(ecosystem: &str, asked: &str, locked: &'a [String]) -> Vec<&'a str> {
     let all = || locked.iter().map(String::as_str);
     let range = if matches!(ecosystem, "crates.io" | "npm") { VersionReq::parse(asked).ok() } else { None };
-    let Some(range) = range else { return all().collect() };
+    let Some(mut range) = range else { return all().collect() };
+    // A version without a sign means that one alone in npm, and later ones too in Cargo.
+    if ecosystem == "npm" && asked.trim_start().starts_with(|first: char| first.is_ascii_digit()) {
+        range.comparators.iter_mut().filter(|it| it.op == Op::Caret).for_each(|it| it.op = Op::Exact);
+    }
     let is_meant = |text: &&str| Version::parse(text).is_ok_and(|version| range.matches(&version));
     let meant: Vec<&str> = all().filter(is_meant).collect();
     if meant.is_empty() { all().collect() } else { meant }

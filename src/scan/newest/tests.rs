@@ -174,12 +174,18 @@ fn of_several_locked_versions_those_count_that_the_manifest_can_mean() {
         ("crates.io", "0.8", "0.8.5"),
         ("crates.io", ">=0.7, <0.9", "0.7.3 0.8.5"),
         ("npm", "^0.7.1", "0.7.3"),
+        ("npm", "0.8.5", "0.8.5"),
+        ("npm", "0.8", "0.8.5"),
+        ("npm", "0.8.1", "0.7.3 0.8.5 0.9.1"),
+        ("npm", "0.x", "0.7.3 0.8.5 0.9.1"),
         ("crates.io", "4", "0.7.3 0.8.5 0.9.1"),
         ("npm", "latest", "0.7.3 0.8.5 0.9.1"),
         ("PyPI", "0.8", "0.7.3 0.8.5 0.9.1"),
     ] {
         assert_eq!(meant(ecosystem, asked, &locked).join(" "), versions, "{ecosystem} {asked}");
     }
+    let locked = ["1.2.3", "1.4.0"].map(str::to_owned);
+    assert_eq!((meant("npm", "1.2.3", &locked), meant("crates.io", "1.2.3", &locked).len()), (vec!["1.2.3"], 2));
 }
 
 #[test]

@@ -16,11 +16,11 @@ use crate::sandbox::checks::{ChecksResult, standing};
 use crate::sandbox::commands::{self, Commands, ProjectCommand, Setup};
 use crate::sandbox::items;
 use crate::sandbox::lacks::{Lack, lacks};
+use crate::sandbox::project_files::ProjectFiles;
 use crate::sandbox::{PrepareSpec, SetupSpec, Tried, VerifySpec};
 use crate::text::{cut, one_line};
 use anyhow::{Context, Result};
 use protocol::router::Rule;
-use std::collections::HashMap;
 
 /// The most setups, and the most test commands, that are tried.
 const WAYS: usize = 3;
@@ -100,14 +100,7 @@ impl<'a> Look<'a> {
     /// Reads the files and chooses the image. None without an available image, after printing that.
     async fn read(&mut self) -> Result<Option<Read>> {
         let (repos, key, commit) = (&self.environment.repos, self.target.key, self.target.commit);
-        let files = repos.files(key, commit, 32 << 20).await?;
-        let mut texts = HashMap::new();
-        for name in commands::files_to_read(&files) {
-            // A file that is too large is ignored.
-            if let Ok(Some(text)) = repos.show(key, commit, name, commands::MAX_BYTES).await {
-                texts.insert(name.to_owned(), String::from_utf8_lossy(&text).into_owned());
-            }
-        }
+        let files = ProjectFiles::with_commands(repos, key, commit).await?;
         let file = repos.project_file(key, commit).await?;
         let text = file.text.with_context(|| format!("{} is no UTF-8", project::FILE))?;
         let project = file.project?;
@@ -116,9 +109,9 @@ impl<'a> Look<'a> {
         let grants = Granted::of(&self.environment.config, key);
         let accepted = Some(self.target.accepted).filter(|hash| !hash.is_empty());
         let effective = project.within(&grants, accepted);
-        let found = commands::commands(&files, &|name| texts.get(name).cloned(), project.toolchain.as_deref());
+        let found = commands::commands(&files.names, &|name| files.text(name), project.toolchain.as_deref());
         let choice =
-            Choice { sandboxes: &self.environment.sandboxes, repos, sandbox: self.environment.config.sandbox_of(key) };
+            Choice { sandboxes: &self.environment.sandboxes, repos, sandbox: self.sandbox(), files: Some(&files) };
         let chosen = match choice.of(key, commit, &effective.image, effective.test.as_deref()).await {
             Ok(chosen) => chosen,
             Err(trouble) => {
