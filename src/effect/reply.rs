@@ -1,6 +1,7 @@
 //! Answers a person's question about a task with its model or that one's fallbacks, from the log and the last commit. Part of posting the
 //! answer: at most two calls per question may lose their answers, the worst case is charged first, and the answer is in the log before it is
-//! posted. The model has no tools here and decides nothing. Tests: `tests/stories/questions.rs`, `tests/stories/fallbacks.rs`.
+//! posted. The model has no tools here and decides nothing. A task that is over answers in the same way. Tests: `tests/stories/questions.rs`,
+//! `tests/stories/fallbacks.rs`, `tests/stories/asked_after.rs`.
 
 use super::ask_models::{self, Inquired, Inquiry, ModelAsker};
 use super::configured_model::{ConfiguredModel, ConfiguredModels};
@@ -13,7 +14,7 @@ use crate::store::{EffectRow, Store};
 use crate::text::cut;
 use crate::thread::Feed;
 use crate::trouble::Trouble;
-use domain::{Event, Input, Reply, Task};
+use domain::{Event, Input, PauseReason, Reply, Task};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,10 +36,15 @@ const MOST_NAMES: u64 = 8 << 20;
 const MOST_CANDIDATES: usize = 5;
 /// The most words of a question that are told to be the names of several files.
 const MOST_UNCLEAR: usize = 2;
-const OVER: &str = "the task is over";
 const NOT_ASKED: &str = "the model could not be asked";
 const TOO_LITTLE: &str = "what the task may still use does not suffice for a call (`/cost` says what is left, `/budget …` grants more), or \
                           the model holds too little";
+const TOO_LITTLE_AFTER: &str = "what the task may still use does not suffice for a call, and one that is over is granted no \
+                                more (`/cost` says what it used; `/explain …` in an issue begins a task that answers from the \
+                                code), or the model holds too little";
+const MODEL_GONE: &str = "the model that was named for this task can't be asked any more; name another with `/model`";
+const MODEL_GONE_AFTER: &str = "the model that was named for this task can't be asked any more (`/explain …` in an issue \
+                                begins a task that answers from the code)";
 
 /// Answers questions.
 pub(super) struct Replies {
@@ -62,7 +68,8 @@ impl Replies {
         let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
         let models = self.models.of(task).each();
         let next = tries(&log, number).next(&ask_models::labels(&models));
-        if let Some(text) = stored_answer(&log, number, login).filter(|_| next.is_none()) {
+        let over = task.state.ended();
+        if let Some(text) = stored_answer(&log, number, (login, over)).filter(|_| next.is_none()) {
             return Ok(text);
         }
         if let Some(why) = self.bar(task, &log, number) {
@@ -78,26 +85,23 @@ impl Replies {
         let (spending_limits, limit) = (&*self.spending_limits, PATIENCE);
         let asker = ModelAsker { spending_limits, feed, task: task.id, epoch: self.epoch, tries: row.tries, limit };
         Ok(match asker.ask(task, &models, next.unwrap_or(0), &asked).await? {
-            // Posted also where the task was over before the answer came, and could not take it.
-            Inquired::Answered(answer, _) => worded(login, &answer.model, &kept(&answer.text)),
-            Inquired::Refused => message::unanswered(login, NOT_ASKED),
+            Inquired::Answered(answer, _) => worded((login, over), &answer.model, &kept(&answer.text)),
+            Inquired::Refused | Inquired::Stopped => message::unanswered(login, NOT_ASKED),
             Inquired::Lost => message::unanswered(login, "the model did not answer in time"),
             Inquired::Unfit(why) => message::unanswered(login, &why),
+            Inquired::Spent(PauseReason::Budget { .. }) if over => message::unanswered(login, TOO_LITTLE_AFTER),
             Inquired::Spent(reason) => message::unanswered(login, &unpaid(&reason)),
-            Inquired::Stopped => message::unanswered(login, OVER),
         })
     }
 
     /// Why no model is asked, if so.
     fn bar(&self, task: &Task, log: &[Event], number: i64) -> Option<&'static str> {
-        if task.state.ended() {
-            Some(OVER)
-        } else if tries(log, number).lost() >= MOST_CALLS {
+        if tries(log, number).lost() >= MOST_CALLS {
             Some("the answers of two calls to the model were lost")
         } else if others(log, number) >= MOST_QUESTIONS {
             Some("this task has answered 50 questions already")
         } else if self.models.there(task).is_err() {
-            Some("the model that was named for this task can't be asked any more; name another with `/model`")
+            Some(if task.state.ended() { MODEL_GONE_AFTER } else { MODEL_GONE })
         } else {
             None
         }
@@ -185,16 +189,18 @@ impl Inquiry for QuestionAsked<'_> {
     }
 
     fn ready(&self, task: &Task, configured: &ConfiguredModel) -> Result<Ready, String> {
+        let too_little = if task.state.ended() { TOO_LITTLE_AFTER } else { TOO_LITTLE };
         engine::reply(task, self.log, &self.question, &configured.engine, configured.model.as_ref())
-            .ok_or_else(|| TOO_LITTLE.to_owned())
+            .ok_or_else(|| too_little.to_owned())
     }
 
     fn starting(&self, before: u32, worst_micro_usd: u64) -> Input {
         Input::ReplyStarting { number: self.number, call: self.call.saturating_add(before), worst_micro_usd }
     }
 
-    fn is_open(&self, task: &Task) -> bool {
-        !task.state.ended()
+    /// What was done is asked about at any time.
+    fn is_open(&self, _: &Task) -> bool {
+        true
     }
 
     fn answered(&self, before: u32, answer: TurnAnswer) -> Input {
@@ -230,19 +236,20 @@ fn tries(log: &[Event], of: i64) -> Tries<'_> {
 }
 
 /// The stored answer to the question; none if another model was asked behind it.
-fn stored_answer(log: &[Event], of: i64, login: &str) -> Option<String> {
+fn stored_answer(log: &[Event], of: i64, asker: (&str, bool)) -> Option<String> {
     let newest = log.iter().rev().find_map(|event| match event {
         Event::Replied(reply) if reply.number == of => Some(reply),
         _ => None,
     });
     let newest = newest.filter(|_| tries(log, of).is_over());
-    newest.map(|Reply { text, model, .. }| worded(login, model, text))
+    newest.map(|Reply { text, model, .. }| worded(asker, model, text))
 }
 
-fn worded(login: &str, model: &str, text: &str) -> String {
+/// The text with a model's answer; `over`: whether the task is over.
+fn worded((login, over): (&str, bool), model: &str, text: &str) -> String {
     match text.trim() {
         "" => message::unanswered(login, NOT_ASKED),
-        text => message::replied(login, model, text),
+        text => message::replied(login, model, text, over),
     }
 }
 

@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn every_file_renders() {
         let all = context! {
-            repository => "demo", pull => true, target => "main", head => "abc", more_files => 1, partial => true, nothing => false, brief => "b", proposes => true, outside => "o", breach => "b", every => 5, nonce => "n", issue => 1, base_branch => "main", read_only => false, words => "w", place => "p", earlier => "e", start => 2, task => "t", log => "l", diff => "d", question => "q", named => ["f"], paths => "f",
+            repository => "demo", over => true, pull => true, target => "main", head => "abc", more_files => 1, partial => true, nothing => false, brief => "b", proposes => true, outside => "o", breach => "b", every => 5, nonce => "n", issue => 1, base_branch => "main", read_only => false, words => "w", place => "p", earlier => "e", start => 2, task => "t", log => "l", diff => "d", question => "q", named => ["f"], paths => "f",
             asker => "alice", text => "t", hidden => 2, n => 1, host => "semver.org", login => "alice", kind => "failed", command => "make", commit => "abc", exit => 1,
             base => 0, tail => "x", missing => "test_a", reasons => "- a link leaves the tree", files => "a.py", plan => "p",
             nth => 1, noted => false, name => "read_file", arguments => "{}", step => "look", tool => "bash", example => "e",

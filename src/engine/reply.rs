@@ -1,7 +1,7 @@
 //! The call that answers a person's question about a task. The model has no tools and takes no part in the work: its answer is posted and
 //! decides nothing. Pure.
 
-use domain::{Event, OutcomeStatus, Task, VerdictCase};
+use domain::{End, Event, OutcomeStatus, State, Task, VerdictCase};
 use minijinja::context;
 
 use super::fence::{Fence, Trust, seen, spelled};
@@ -78,7 +78,11 @@ fn asked(
     let text = prompt::render("reply_question", values);
     let system = prompt::render(
         "reply_system",
-        context! { repository => fence.inline(&request.repository), nonce => fence.nonce() },
+        context! {
+            repository => fence.inline(&request.repository),
+            nonce => fence.nonce(),
+            over => task.state.ended(),
+        },
     );
     Some(ModelRequest::question(system, text, MOST_OUTPUT))
 }
@@ -164,6 +168,8 @@ fn lines_of(log: &[Event]) -> Vec<String> {
             Event::CiEnded(ended) => put(format!("{} on the finished work: {:?}", ended.whose(), ended.outcome)),
             Event::Paused { .. } => put("the task was paused".to_owned()),
             Event::Resumed => put("the task was resumed".to_owned()),
+            Event::Ended { end: End::Failed { why } } => put(format!("the task failed: {why}")),
+            Event::Ended { end } => put(format!("the task ended: {}", State::Ended { end: end.clone() }.name())),
             _ => {}
         }
     }

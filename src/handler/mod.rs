@@ -5,6 +5,7 @@
 
 mod again;
 mod apart;
+mod asked_after;
 mod asking;
 mod called;
 mod hidden;

@@ -105,7 +105,7 @@ impl Reader {
     fn of_reply(&self, reply: ReviewComment) -> Text {
         let plain = || words::plain(&reply.body, &reply.author.login);
         let (verb, left, note) = match words::inline_commands(&[&reply]) {
-            none if none.is_empty() => (self.addressed(plain(), &reply.body), Vec::new(), None),
+            none if none.is_empty() => (self.addressed(plain(), &reply.body), Vec::new(), Some(reply.clone())),
             commands => counted(plain(), commands),
         };
         Text {

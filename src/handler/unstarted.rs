@@ -1,5 +1,6 @@
 //! Commands that begin nothing where no task is at work: on issues, closed or not, and on pull requests. Who: as where a task is at work.
-//! Effect: one answer to each text of somebody who may, and one refusal for everybody else; of a task that has ended its log answers.
+//! Effect: one answer to each text of somebody who may, and one refusal for everybody else; of a task that has ended its log answers, and its
+//! model what is asked about it (`asked_after.rs`).
 //! Tests: `tests/stories/unstarted.rs`.
 
 use super::joined;
@@ -49,6 +50,11 @@ impl Reader {
         if right < Access::Write && takes_write(&text.verb) {
             let refused = message::refused(login, name(text));
             return self.threads.answers.refuse_once(entry, number, key, text.asks(name(text)), &refused).await;
+        }
+        if let Verb::Ask { question } = &text.verb
+            && let Some(task) = self.ended(entry, number).await?
+        {
+            return self.ask_about(&task, entry, number, (text, key, question), right).await;
         }
         if self.barred(entry, number, key, text, (&text.verb, right)).await? {
             return Ok(());
@@ -119,7 +125,6 @@ impl Reader {
                 let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
                 message::cost(&about, &message::sums(&log))
             }
-            Verb::Ask { .. } => message::over_for_questions(login, &about),
             other => message::over_for(login, other.command().unwrap_or_default(), &about),
         })
     }

@@ -81,7 +81,7 @@ pub fn cost(about: &About<'_>, of: &[OfModel]) -> String {
     }
     let since = count(u64::from(about.task.used), "action");
     match about.task.state.ended() {
-        true => out.push_str("\nIt is over, so nothing more is spent."),
+        true => out.push_str("\nIt is over; only an answer to a question about it (`/ask`) still costs anything."),
         false => {
             let _ = write!(out, "\n{since} since the last decision. `/budget …` grants more.");
         }

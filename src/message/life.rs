@@ -324,7 +324,7 @@ pub fn expired(about: &About<'_>) -> String {
 }
 
 /// What an ended task left on the forge.
-pub(super) fn leftovers(about: &About<'_>) -> String {
+fn leftovers(about: &About<'_>) -> String {
     match (&about.task.pushed, &about.task.request) {
         (Some(commit), Some(request)) => format!(
             "Its work up to the last checkpoint was pushed to {} (`{}`); the sandbox is removed.",

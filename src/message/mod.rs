@@ -51,7 +51,7 @@ pub use life::{
     plan_answer, question, resumed, trouble, voided,
 };
 pub use notice::notice;
-pub use over::{begun_already, over_for, over_for_questions, overtaken};
+pub use over::{begun_already, over_for, overtaken};
 pub use own::OWN_WHILE_AT_WORK;
 pub use own_refusal::{own_barred, own_model_refused, own_not_among};
 pub use permission::{not_shown, permission, whole};

@@ -1,21 +1,8 @@
 //! Answers about a task that has ended, or that a text came too early for.
 
 use super::about::About;
-use super::life::leftovers;
 use crate::text::code;
 use domain::Task;
-
-/// A question about it.
-pub fn over_for_questions(login: &str, about: &About<'_>) -> String {
-    let task = about.task.id;
-    format!(
-        "{}: task {task} is {}, and I answer no questions about it any more. {} `/status` and `/cost` tell what it came to, its status comment links the log of its actions, and on the bot's machine `caisson task log {task}` has all of it. {}",
-        code(login),
-        about.state_words(),
-        leftovers(about),
-        next(about)
-    )
-}
 
 /// A command for a task that is at work; `name` without its slash.
 pub fn over_for(login: &str, name: &str, about: &About<'_>) -> String {
@@ -80,12 +67,7 @@ mod tests {
         let texts = |kind| {
             let task = task(kind, State::Ended { end: End::Cancelled { by: "bob".into(), number: 0 } });
             let about = About { task: &task, pull_url: None, scripted: false, line: None };
-            [
-                over_for_questions("b`ob", &about),
-                over_for("b`ob", "approve", &about),
-                overtaken("b`ob", "retry", &about),
-            ]
-            .join("\n---\n")
+            [over_for("b`ob", "approve", &about), overtaken("b`ob", "retry", &about)].join("\n---\n")
         };
         insta::assert_snapshot!("over", [texts(TaskKind::Fix), texts(TaskKind::Review)].join("\n---\n"));
     }

@@ -143,10 +143,11 @@ async fn insert_task(c: &mut AnyConnection, id: TaskId, new: &NewTask) -> Result
     Ok(())
 }
 
+/// An ended task that goes on with an event is trimmed again later.
 async fn project_task(c: &mut AnyConnection, a: &Append) -> Result<(), StoreError> {
     let task = &a.task;
     let sql = "UPDATE tasks SET state = $1, live = $2, seq = $3, pull = $4, micro_usd = $5, tokens = $6, actions = $7, \
-               updated_at = $8, epoch = $9, owner = $11, unpriced = $12 WHERE id = $10";
+               updated_at = $8, epoch = $9, owner = $11, unpriced = $12, trimmed = FALSE WHERE id = $10";
     sqlx::query(sql)
         .bind(task.state.name())
         .bind(!task.state.ended())

@@ -70,7 +70,7 @@ fn plain_path(path: &str) -> &str {
 }
 
 /// A question with the place that it is about.
-pub(super) fn asked(note: &ReviewComment, question: &str) -> String {
+pub(crate) fn asked(note: &ReviewComment, question: &str) -> String {
     let path = plain_path(&note.path);
     let place = match (note.line, &note.old) {
         (Some(line), _) => format!("{path}, line {line}"),

@@ -59,6 +59,7 @@ pub use further::{FurtherCommands, beside_key};
 pub(crate) use groups::Admission;
 pub use groups::Groups;
 pub use hosts::{HostCommands, host_key, hosts_key, taken_key};
+pub(crate) use inline::asked as asked_on_line;
 pub use keys::{SLACK_MS, decision_key, first};
 pub use moved::Moves;
 pub use own::{AtTip, MissingHosts, OwnCommandReader};

@@ -29,6 +29,7 @@ mod answers;
 mod approved_again;
 mod artifacts;
 mod ask;
+mod asked_after;
 mod audit;
 mod bad_input;
 mod barrier;

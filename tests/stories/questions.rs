@@ -17,7 +17,7 @@ usage = { input = 500, output = 40 }
 "#;
 
 /// The worker does the work; the named model is asked from then on.
-fn tables(dir: &std::path::Path, answer: &str) -> String {
+pub fn tables(dir: &std::path::Path, answer: &str) -> String {
     let answers = dir.join("answers.toml");
     std::fs::write(&answers, answer).expect("written");
     format!(

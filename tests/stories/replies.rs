@@ -126,6 +126,7 @@ async fn a_reply_to_a_finding_is_answered_where_no_task_is_at_work() {
     let script = r#"
 name = "a review"
 [[turn]]
+text = "It compares text."
 call = [{ name = "done", arguments = { summary = "- [blocker] semver.py:2 — it compares text." } }]
 "#;
     let world = World::new(script).await;
@@ -140,13 +141,15 @@ call = [{ name = "done", arguments = { summary = "- [blocker] semver.py:2 — it
     for (text, words) in [
         ("/fix this one", "this was not carried out: `/fix`. On lines one command of a review counts"),
         ("/status", "Task 1 is over (answered)"),
-        ("@caisson why does it?", "I answer no questions about it any more"),
+        ("@caisson why does it?", "from the task's log and files"),
     ] {
         let before = world.said(pull).await.len();
         alice.reply(REPO, pull, mine, text).expect("said");
         world.until_said(pull, words).await;
         assert_eq!(world.said(pull).await.len(), before + 1, "{text}: {:#?}", world.said(pull).await);
     }
+    let question = format!("{:?}", world.model.asked().last());
+    assert!(question.contains("semver.py, line 2: why does it?"), "{question}");
     let before = world.said(pull).await.len();
     for text in ["Thanks.", "/usr/lib is a path."] {
         alice.reply(REPO, pull, mine, text).expect("said");

@@ -71,11 +71,23 @@ fn is_overtaken(decision: &Decision) -> bool {
     shown.zip(decision.head.as_ref()).is_some_and(|(shown, head)| shown != head)
 }
 
-/// As [`decided`], for a task that is over: only an approval of what was delivered is taken.
+/// As [`decided`], for a task that is over: only an approval of what was delivered is taken, and a question, which leaves no event of its own.
 pub(super) fn decided_after(draft: &mut Draft, decision: &Decision) {
     if approves_again(draft, decision) {
         decided(draft, decision);
+    } else if let Verb::Ask { question } = &decision.verb
+        && decision.right >= Access::Write
+        && decision.barred.is_none()
+        && !decision.edited
+    {
+        reply(draft, decision, question);
     }
+}
+
+/// Has the question answered where it was asked.
+fn reply(draft: &mut Draft, decision: &Decision, question: &str) {
+    let (login, number) = (decision.poster.login.clone(), decision.number);
+    draft.answer(decision, Notice::Reply { login, number, question: question.to_owned() });
 }
 
 /// Whether it approves work that is finished and was approved before, whose approval may have been withdrawn since.
@@ -119,9 +131,7 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
     }
     match &decision.verb {
         Verb::Stop => draft.end(End::Cancelled { by: login.clone(), number }, Notice::Cancelled { login }),
-        Verb::Ask { question } => {
-            draft.answer(decision, Notice::Reply { login, number, question: question.clone() });
-        }
+        Verb::Ask { question } => reply(draft, decision, question),
         // Carried out beside the task, which is only told of one that may not.
         Verb::Test { .. } | Verb::TestOff | Verb::Sync => {}
         Verb::Pause => steer::pause(draft, decision),

@@ -165,8 +165,8 @@ pub fn transition(task: &Task, envelope: &Envelope) -> (Task, Step) {
     {
         // What the call was charged is taken back; no model is asked any more. Not what a summary behind it may have cost.
         work::worked(&mut draft, &Input::ModelCallRefused { turn, fallback: None });
-    } else if matches!(envelope.input, Input::Replied { .. }) {
-        // The question was charged with its worst case before the end.
+    } else if matches!(envelope.input, Input::ReplyStarting { .. } | Input::Replied { .. }) {
+        // People ask about it after its end, too.
         steer::asked(&mut draft, &envelope.input);
     } else if matches!(envelope.input, Input::LogAttached) {
         // An edit that was under way may have come before the file that it is to link.

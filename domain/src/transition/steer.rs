@@ -34,7 +34,7 @@ pub(super) fn model(draft: &mut Draft, decision: &Decision, id: &str, among: &[S
     draft.answer(decision, Notice::ModelChosen { login, id });
 }
 
-/// Records cost and answer of a person's question, in any state; of a task that is over only what was begun before.
+/// Records cost and answer of a person's question, in any state.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the others are not for here; `take` names every input")]
 pub(super) fn asked(draft: &mut Draft, input: &Input) {
     match input {

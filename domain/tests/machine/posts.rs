@@ -128,7 +128,7 @@ fn what_is_noticed_outside_is_posted_where_it_belongs() {
 }
 
 #[test]
-fn a_persons_question_is_charged_in_any_state_and_settled_behind_the_end() {
+fn a_persons_question_is_charged_in_any_state_and_behind_the_end() {
     let starting = || Input::ReplyStarting { number: 150, call: 1, worst_micro_usd: 50 };
     let replied = || Input::Replied {
         number: 150,
@@ -152,12 +152,34 @@ fn a_persons_question_is_charged_in_any_state_and_settled_behind_the_end() {
         let (micro_usd, tokens) = (before.spent.micro_usd + 7, before.spent.tokens + 15);
         let spent = Spent { micro_usd, tokens, ..before.spent };
         assert_eq!(walk.task, Task { spent, seq: before.seq + 2, ..before });
-        walk.feed(starting()).feed(Input::IssueClosed).ignores(starting()).feed(replied());
+        walk.feed(starting()).feed(Input::IssueClosed).feed(replied());
         assert!(matches!(&walk.last.events[..], [Event::Replied(_)]) && walk.last.effects.is_empty());
         let (micro_usd, tokens) = (micro_usd + 7, tokens + 15);
         assert_eq!((walk.task.spent.micro_usd, walk.task.spent.tokens, walk.task.reply_worst), (micro_usd, tokens, 0));
         assert!(walk.task.state.ended());
+        walk.feed(starting());
+        assert_eq!((walk.task.spent.micro_usd, walk.last.effects.len()), (micro_usd + 50, 0));
     }
+}
+
+#[test]
+fn a_task_that_is_over_takes_the_question_of_somebody_who_may_write_and_no_other() {
+    let mut over = Walk::at_checkpoint();
+    over.decide(said(101, Verb::Stop));
+    let question = || said(201, Verb::Ask { question: "why?".into() });
+    for bad in [
+        Decision { right: Access::Read, ..question() },
+        Decision { barred: Some("admins".into()), ..question() },
+        Decision { edited: true, ..question() },
+    ] {
+        over.ignores(Input::Decided { decision: Box::new(bad) });
+    }
+    let before = over.task.clone();
+    over.decide(Decision { thread: Some(2), ..question() });
+    let to = To::Asked { number: 201, thread: Some(2), again: None };
+    let notice = Notice::Reply { login: "p7".into(), number: 201, question: "why?".into() };
+    assert_eq!(over.last, Step { events: Vec::new(), effects: vec![Effect::Comment { to, notice }] });
+    assert!(over.task == before && !over.shows, "{:?}", over.task);
 }
 
 #[test]

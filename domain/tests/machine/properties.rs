@@ -427,6 +427,29 @@ proptest! {
     }
 
     #[test]
+    fn a_question_behind_the_end_changes_nothing_but_what_was_spent(steps in moves()) {
+        let mut walk = Walk::running(TaskKind::Fix);
+        let mut number = 100;
+        for step in steps {
+            play(&mut walk, step, &mut number);
+        }
+        walk.feed(Input::IssueClosed);
+        let over = walk.task.clone();
+        walk.decide(said(number + 1, Verb::Ask { question: "q".into() }));
+        prop_assert!(walk.last.events.is_empty() && walk.task == over);
+        prop_assert_eq!(walk.last.effects.iter().map(Effect::kind).collect::<Vec<_>>(), ["comment"]);
+        let (text, model, usage) = ("t".to_owned(), "m".to_owned(), Usage { input: 9, output: 6, ..Usage::default() });
+        walk.feed(Input::ReplyStarting { number, call: 1, worst_micro_usd: 50 });
+        prop_assert!(walk.last.effects.is_empty());
+        walk.feed(Input::Replied { number, call: 1, text, usage, micro_usd: 7, model });
+        prop_assert!(walk.last.effects.is_empty());
+        let (micro_usd, tokens) = (over.spent.micro_usd + 7, over.spent.tokens + 15);
+        let spent = Spent { micro_usd, tokens, ..over.spent };
+        prop_assert_eq!(&walk.task, &Task { spent, seq: over.seq + 2, ..over });
+        prop_assert_eq!(&Task::fold(TaskId(1), &walk.log), &walk.task);
+    }
+
+    #[test]
     fn events_survive_being_stored(steps in moves()) {
         let mut walk = Walk::running(TaskKind::Fix);
         let mut number = 100;

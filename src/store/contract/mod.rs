@@ -115,6 +115,7 @@ on_both! {
     line::what_two_live_tasks_changed_is_found_until_one_ends,
     line::files_of_a_large_checkpoint_are_all_stored,
     retention::old_rows_of_many_tasks_go_at_once,
+    retention::what_an_ended_task_was_asked_is_trimmed_as_well,
     leases::a_repository_is_one_hosts_until_its_lease_ends,
     leases::a_later_life_of_a_host_has_its_leases_at_once,
     leases::a_later_migration_ends_the_claims_of_an_older_version,

@@ -99,6 +99,23 @@ pub async fn what_is_old_goes_step_by_step_and_what_a_live_task_needs_stays(fres
     assert_eq!(overdue, [(gone, "shop".to_owned())]);
 }
 
+pub async fn what_an_ended_task_was_asked_is_trimmed_as_well(fresh: Fresh) {
+    let store = fresh.open().await;
+    let id = created(&store, "opened:3").await.id;
+    ended(&store, id, 30).await;
+    let trimmed = async |at: i64| {
+        while store.prune(Before { details: Some(at), ..Before::default() }).await.expect("pruned") {}
+        let sql = "SELECT COUNT(*) FROM effects";
+        sqlx::query_scalar::<_, i64>(sql).fetch_one(&store.readers()).await.expect("read")
+    };
+    assert_eq!(trimmed(31).await, 0);
+    let task = store.task(id).await.expect("folded");
+    let starting = Input::ReplyStarting { number: 9, call: 1, worst_micro_usd: 5 };
+    feed_at(40, &store, &task, "reply:asks:1", starting).await;
+    assert!(trimmed(40).await > 0, "not old enough");
+    assert_eq!(trimmed(41).await, 0);
+}
+
 pub async fn old_rows_of_many_tasks_go_at_once(fresh: Fresh) {
     let store = fresh.open().await;
     let mut tasks = Vec::new();
