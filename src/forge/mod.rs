@@ -65,7 +65,8 @@ pub trait ForgeReads: Send + Sync {
     /// members this account may not see is ignored.
     async fn permission(&self, repo: &RepoRef, account: &Account) -> Result<Access>;
 
-    /// Whether `account` is in the team of this name of an organisation; `None` where this account may not see that, or there is no such team.
+    /// Whether `account` is in the team of this name of an organisation; `None` where this account may not see that, or there is no such team:
+    /// nor is there one under a name that the organisation had before.
     async fn in_team(&self, organisation: &str, team: &str, account: &Account) -> Result<Option<bool>>;
 
     /// Checks that this account sees the repository's issues, or pull requests. [`ForgeError::NotFound`] where they are disabled or hidden

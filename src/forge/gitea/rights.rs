@@ -90,7 +90,8 @@ impl Gitea {
             return Ok(Some(false));
         }
         let listed: Vec<wire::Team> = match self.raw.pages(&format!("/orgs/{}/teams", seg(organisation))).await {
-            Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => return Ok(None),
+            // From an organisation's former name the forge redirects: whoever may take that is not who was meant.
+            Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_) | ForgeError::Moved(_)) => return Ok(None),
             answer => answer?,
         };
         // The forge takes names of one organisation's teams that differ only in case for the same.
@@ -106,7 +107,8 @@ impl Gitea {
             Ok(user) => Ok(Some(user.id == account.id)),
             // Also the answer where the whole team is hidden.
             Err(ForgeError::NotFound(_)) => Ok(self.shows(team).await?.then_some(false)),
-            Err(ForgeError::Forbidden(_)) => Ok(None),
+            // From a login that was given up the forge redirects.
+            Err(ForgeError::Forbidden(_) | ForgeError::Moved(_)) => Ok(None),
             Err(e) => Err(e),
         }
     }
