@@ -54,6 +54,7 @@ const CASES: &[(&str, Case)] = cases![
     people::a_repository_is_seen_by_those_who_may,
     people::issues_that_are_switched_off_are_not_taken_for_gone,
     people::rights_are_those_of_the_moment,
+    people::a_renamed_account_keeps_its_rights,
     people::a_team_has_the_right_of_its_code_unit,
     people::a_right_by_team_ends_with_it,
     people::a_teams_members_are_known_to_who_may_see_it,

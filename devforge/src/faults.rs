@@ -31,6 +31,11 @@ impl Devforge {
         move_to(&self.shared, &mut world, at, (&owner, name))
     }
 
+    /// Gives an account another login; the old one is free for somebody else.
+    pub fn rename_account(&self, login: &str, new: &str) -> Result<()> {
+        self.shared.world().rename_account(login, new)
+    }
+
     /// Archives a repository, or takes that back: archived it is read alone.
     pub fn archive(&self, repo: &str, archived: bool) -> Result<()> {
         self.change(repo, |repo| repo.archived = archived)

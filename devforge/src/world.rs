@@ -345,6 +345,25 @@ impl World {
         Ok(id)
     }
 
+    /// Gives an account another login, under which it keeps its rights. One that owns repositories is refused.
+    pub fn rename_account(&mut self, login: &str, new: &str) -> Result<()> {
+        if new.is_empty() || self.find_account(new).is_some() || self.repos.iter().any(|repo| repo.owner == login) {
+            return refuse(422, format!("{login} cannot be renamed to {new:?}"));
+        }
+        let old = std::mem::replace(&mut self.account_mut(login)?.login, new.to_owned());
+        for account in &mut self.accounts {
+            let members = account.teams.iter_mut().flat_map(|team| team.members.iter_mut());
+            let named = account.owners.iter_mut().flatten().chain(members);
+            named.filter(|name| name.eq_ignore_ascii_case(&old)).for_each(|name| new.clone_into(name));
+        }
+        for repo in &mut self.repos {
+            if let Some(access) = repo.collaborators.remove(&old) {
+                repo.collaborators.insert(new.to_owned(), access);
+            }
+        }
+        Ok(())
+    }
+
     pub fn add_organisation(&mut self, login: &str, owner: &str) -> Result<i64> {
         let owner = self.account(owner)?.login.clone();
         let id = self.add_account(login, "", false)?;

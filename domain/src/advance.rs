@@ -69,7 +69,8 @@ pub enum Ending {
     Voided,
     /// Its text was deleted, dismissed or changed.
     Withdrawn,
-    /// The account that gave it may no longer write to the repository's code.
+    /// The account that gave it may no longer write to the repository's code, is none of those whom the operator lets approve this checkpoint,
+    /// or cannot approve it alone any more.
     NoRight,
     /// The pull request's branch no longer ends at the checkpoint's commit.
     Moved {

@@ -60,12 +60,13 @@ pub trait ForgeReads: Send + Sync {
     /// The repository with this lasting id, under its present name.
     async fn locate(&self, id: i64) -> Result<Repository>;
 
-    /// The present right of `account` to the repository's code. An unknown account, a ghost (id below 1) and an id that does not belong to
-    /// the login have [`Access::None`]. For a team's member the team's right to the *code* counts, whatever else it may write; a team whose
-    /// members this account may not see is ignored.
+    /// The present right of `account` to the repository's code. It is known by its id: one that was renamed since is found again, as far as
+    /// this account is shown it. An unknown account, a ghost (id below 1) and an id that nobody has have [`Access::None`]. For a team's member
+    /// the team's right to the *code* counts, whatever else it may write; a team whose members this account may not see is ignored.
     async fn permission(&self, repo: &RepoRef, account: &Account) -> Result<Access>;
 
-    /// Whether `account` is in the team of this name of an organisation; `None` where this account may not see that, or there is no such team.
+    /// Whether `account` is in the team of this name of an organisation; `None` where this account may not see that, or there is no such team:
+    /// nor is there one under a name that the organisation had before.
     async fn in_team(&self, organisation: &str, team: &str, account: &Account) -> Result<Option<bool>>;
 
     /// Checks that this account sees the repository's issues, or pull requests. [`ForgeError::NotFound`] where they are disabled or hidden

@@ -160,7 +160,11 @@ pub fn advance_ended(login: &str, left: u8, why: &Ending) -> String {
         Ending::Paused => "the task is paused".to_owned(),
         Ending::Voided => "a checkpoint's review was edited or deleted".to_owned(),
         Ending::Withdrawn => "it was edited, dismissed or deleted".to_owned(),
-        Ending::NoRight => "they may not write to the repository any more".to_owned(),
+        Ending::NoRight => {
+            "they may not approve it any more, or not alone: that takes the right to write to the repository, and what \
+             whoever runs me set for it (`who.approve`, `approvals`)"
+                .to_owned()
+        }
         Ending::Moved { commit } => format!("the branch no longer ends at {}", commit.short()),
         Ending::Retargeted => "the pull request now aims at another branch".to_owned(),
     };

@@ -25,9 +25,11 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Whether texts of this account count at all. Ids below 1 belong to the forge itself.
+    /// Whether texts of this account count at all. Ids below 1 belong to the forge itself. The bot's two accounts are known by theirs: whoever has
+    /// the password of one may give it another login.
     pub fn counts(&self, account: &Account) -> bool {
-        account.id >= 1 && account.id != self.me.id && !self.silent.contains(&account.login.to_lowercase())
+        let ours = account.id == self.me.id || self.keeps_in_step(account);
+        account.id >= 1 && !ours && !self.silent.contains(&account.login.to_lowercase())
     }
 
     /// Whether it is the account that keeps default branches in step, which does nothing of its own accord.
@@ -96,5 +98,31 @@ impl Accounts {
     /// The question in a remark that asks the bot by its name.
     pub fn question_by_name(&self, text: &str) -> Option<Verb> {
         by_name(text, &self.me.login).map(|question| Verb::Ask { question })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forge::Gitea;
+    use crate::secret::Secret;
+
+    #[test]
+    fn the_bots_accounts_never_count_whatever_they_are_called_now() {
+        let url = "http://127.0.0.1:1/".parse().expect("an address");
+        let forge: Arc<dyn Forge> = Arc::new(Gitea::new(&url, Secret::new("x"), "test").expect("a client"));
+        let account = |id: i64, login: &str| Account { id, login: login.to_owned() };
+        let accounts = Accounts {
+            addresses: Arc::new(RepositoryAddresses::new(forge.clone())),
+            forge,
+            me: account(4, "caisson"),
+            silent: HashSet::from(["caisson".to_owned(), "caisson-sync".to_owned(), "ci".to_owned()]),
+            sync: Some(5),
+        };
+        for silent in [account(4, "renamed"), account(5, "caisson-sync"), account(5, "renamed"), account(6, "CI")] {
+            assert!(!accounts.counts(&silent), "{silent:?}");
+        }
+        assert!(!accounts.counts(&account(-1, "Ghost")));
+        assert!(accounts.counts(&account(7, "alice")));
     }
 }

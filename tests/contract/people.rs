@@ -84,6 +84,25 @@ pub async fn rights_are_those_of_the_moment(lab: Arc<Lab>) {
     assert_eq!(lab.bot.permission(&place.repo, &alice).await.unwrap(), Access::None);
 }
 
+/// A person is known by the account's id: another login takes no right away, and gives none to whoever gets the one before.
+pub async fn a_renamed_account_keeps_its_rights(lab: Arc<Lab>) {
+    let (place, grouped) = (lab.place("renamed-account").await, lab.place("renamed-member").await);
+    let (dana, other) = (lab.newcomer("dana").await, lab.newcomer("another").await);
+    lab.bot.ensure_collaborator(&place.repo, &dana.login, Access::Write).await.unwrap();
+    let (_, member) = team(&lab, "renamers", json!({ "units_map": { "repo.code": "write" } }), &[&grouped.repo]).await;
+    for (old, new) in [("dana", "dana-b"), ("another", "dana"), ("of-renamers", "was-of-renamers")] {
+        let body = json!({ "new_username": new });
+        let (status, said) = lab.hand("root").call("POST", &format!("/admin/users/{old}/rename"), body).await;
+        assert_eq!(status, 204, "{old}: {said}");
+    }
+    assert_eq!(lab.bot.permission(&place.repo, &dana).await.unwrap(), Access::Write, "as she was called before");
+    let has_it_now = Account { id: other.id, login: "dana".into() };
+    for account in [&other, &has_it_now] {
+        assert_eq!(lab.bot.permission(&place.repo, account).await.unwrap(), Access::None, "{account:?}");
+    }
+    assert_eq!(lab.bot.permission(&grouped.repo, &member).await.unwrap(), Access::Write, "by the team");
+}
+
 pub async fn a_renamed_repository_is_never_followed(lab: Arc<Lab>) {
     let place = lab.place("oldname").await;
     let issue = lab.hand("alice").open_issue(&place.repo, "t", "b").await;

@@ -113,6 +113,18 @@ async fn whoever_asks_for_changes_after_the_final_approval_takes_it_back() {
     assert!(brought, "{text}");
 }
 
+/// Who approved is known by the account's id: another login is no lost right.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_stands_after_its_author_was_renamed() {
+    let world = World::new(FIX).await;
+    let _serve = held(&world);
+    approved(&world).await;
+    world.forge.rename_account("alice", "alice-b").expect("renamed");
+    world.forge.add_person("alice", "secret").expect("somebody else");
+    let (brought, text) = fetched(&world, &cloned(&world, "clone")).await;
+    assert!(brought, "{text}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn where_two_people_approve_both_give_it_once_more() {
     let mut world = World::new(FIX).await;

@@ -84,6 +84,20 @@ async fn a_team_that_is_not_shown_has_no_members() {
     assert!(world.store().tasks(5).await.expect("read").is_empty());
 }
 
+/// From an organisation's former name the forge redirects, as from a repository's: nobody is in a team there, and the thread is heard.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_team_of_an_organisation_that_was_renamed_has_no_members() {
+    let world = World::with(FIX, "who.approve = [\"team:lab/core\"]").await;
+    in_core(&world);
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.forge.refuse(&[("/orgs/lab/teams", 301)]);
+    world.alice().comment(REPO, pull, "/approve").expect("said");
+    world.until_said(pull, "`/approve` is for members of the team `lab/core` here").await;
+    world.alice().comment(REPO, pull, "/stop").expect("said");
+    world.until_state("cancelled").await;
+}
+
 /// What cannot be judged yet holds up later decisions, and nobody's `/stop`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_waits_for_no_team() {

@@ -6,6 +6,7 @@ use crate::world::{Result, World, refuse};
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 pub(crate) async fn version() -> Json<Value> {
@@ -21,6 +22,20 @@ pub(crate) async fn me(State(app): App, caller: Caller) -> Result<Json<Value>> {
 pub(crate) async fn user(State(app): App, Path(login): Path<String>) -> Result<Json<Value>> {
     let world = app.world();
     Ok(Json(world.account_json(world.account(&login)?)))
+}
+
+#[derive(Deserialize)]
+pub(crate) struct UserSearch {
+    uid: i64,
+}
+
+/// The account with this id, which is all that is searched for here.
+pub(crate) async fn search(State(app): App, caller: Caller, Query(asked): Query<UserSearch>) -> Result<Json<Value>> {
+    let world = app.world();
+    caller.signed_in(&world)?;
+    let found = world.accounts.iter().filter(|account| account.id == asked.uid && account.owners.is_none());
+    let data: Vec<Value> = found.map(|account| world.account_json(account)).collect();
+    Ok(Json(json!({ "ok": true, "data": data })))
 }
 
 pub(crate) async fn create_user(State(app): App, caller: Caller, Json(body): Json<Value>) -> Result<Response> {
@@ -44,6 +59,18 @@ pub(crate) async fn edit_user(
     }
     let id = account.id;
     Ok(Json(world.user_json(id)))
+}
+
+pub(crate) async fn rename_user(
+    State(app): App,
+    caller: Caller,
+    Path(login): Path<String>,
+    Json(body): Json<Value>,
+) -> Result<Response> {
+    let mut world = app.world();
+    caller.admin(&world)?;
+    world.rename_account(&login, text(&body, "new_username"))?;
+    Ok(no_content())
 }
 
 /// The account whose tokens are managed, which requires the account's own password, as on a real Gitea.

@@ -54,24 +54,45 @@ impl Gitea {
         if account.id < 1 {
             return Ok(Access::None);
         }
+        if let Some(right) = self.right_by_login(repo, account).await? {
+            return Ok(right);
+        }
+        match self.renamed(account).await? {
+            Some(now) => Ok(self.right_by_login(repo, &now).await?.unwrap_or(Access::None)),
+            None => Ok(Access::None),
+        }
+    }
+
+    /// The right of an account that has this login; none where nobody has it, or somebody else does.
+    async fn right_by_login(&self, repo: &RepoRef, account: &Account) -> Result<Option<Access>> {
         let path = format!("{}/collaborators/{}/permission", base(repo), seg(&account.login));
         // In parallel, because a person waits for the answer.
         let (found, teams) = tokio::try_join!(self.raw.find::<wire::Permission>(&path), self.teams(repo))?;
-        let Some(found) = found else { return Ok(Access::None) };
         // A login can be given up and taken by somebody else, an id cannot.
-        if found.user.is_none_or(|user| user.id != account.id) {
-            return Ok(Access::None);
-        }
+        let has_it = |found: &wire::Permission| found.user.as_ref().is_some_and(|user| user.id == account.id);
+        let Some(found) = found.filter(has_it) else { return Ok(None) };
         let told = convert::access(&found.permission);
         if told >= Access::Admin {
-            return Ok(told);
+            return Ok(Some(told));
         }
         let matters = |team: &&Team| team.code > told || (told >= Access::Write && team.overstates());
         let asked = teams
             .iter()
             .filter(matters)
             .map(|team| async move { Ok::<_, ForgeError>((team, self.member(team, account).await?)) });
-        Ok(judge(told, &try_join_all(asked).await?))
+        Ok(Some(judge(told, &try_join_all(asked).await?)))
+    }
+
+    /// An account as it is called now, where it gave up its login; none where it did not, is gone, or is not shown.
+    async fn renamed(&self, account: &Account) -> Result<Option<Account>> {
+        let found: wire::Users = match self.raw.get(&format!("/users/search?uid={}", account.id)).await {
+            // An administrator of the forge can switch this off.
+            Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => return Ok(None),
+            answer => answer?,
+        };
+        let now = found.data.into_iter().find(|user| user.id == account.id);
+        let now = now.map(|user| Account { id: user.id, login: user.login });
+        Ok(now.filter(|now| now.login != account.login))
     }
 
     /// The teams with access to a repository, without administrators' teams, whose members' permission is complete. None where no
@@ -90,7 +111,8 @@ impl Gitea {
             return Ok(Some(false));
         }
         let listed: Vec<wire::Team> = match self.raw.pages(&format!("/orgs/{}/teams", seg(organisation))).await {
-            Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => return Ok(None),
+            // From an organisation's former name the forge redirects: whoever may take that is not who was meant.
+            Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_) | ForgeError::Moved(_)) => return Ok(None),
             answer => answer?,
         };
         // The forge takes names of one organisation's teams that differ only in case for the same.
@@ -101,12 +123,19 @@ impl Gitea {
     }
 
     async fn member(&self, team: &Team, account: &Account) -> Result<Member> {
-        let path = format!("/teams/{}/members/{}", team.id, seg(&account.login));
-        match self.raw.get::<wire::User>(&path).await {
+        let path = |login: &str| format!("/teams/{}/members/{}", team.id, seg(login));
+        let mut found = self.raw.get::<wire::User>(&path(&account.login)).await;
+        // From a login that was given up the forge redirects.
+        if matches!(found, Err(ForgeError::Moved(_)))
+            && let Some(now) = self.renamed(account).await?
+        {
+            found = self.raw.get(&path(&now.login)).await;
+        }
+        match found {
             Ok(user) => Ok(Some(user.id == account.id)),
             // Also the answer where the whole team is hidden.
             Err(ForgeError::NotFound(_)) => Ok(self.shows(team).await?.then_some(false)),
-            Err(ForgeError::Forbidden(_)) => Ok(None),
+            Err(ForgeError::Forbidden(_) | ForgeError::Moved(_)) => Ok(None),
             Err(e) => Err(e),
         }
     }

@@ -16,6 +16,13 @@ pub(super) struct User {
     pub login: String,
 }
 
+/// What a search for accounts finds.
+#[derive(Debug, Deserialize)]
+pub(super) struct Users {
+    #[serde(default, deserialize_with = "null_default")]
+    pub data: Vec<User>,
+}
+
 #[derive(Debug, Deserialize)]
 pub(super) struct Repo {
     pub id: i64,
