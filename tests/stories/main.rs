@@ -48,6 +48,7 @@ mod groups;
 mod hooks;
 mod hosts;
 mod idle;
+mod imported;
 mod injections;
 mod interruptions;
 mod kept;
