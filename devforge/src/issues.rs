@@ -70,6 +70,7 @@ impl World {
                 attachments: vec![],
                 changes: vec![],
                 pull: None,
+                depends_on: vec![],
                 imported: false,
             },
         );

@@ -15,7 +15,7 @@ pub struct Person {
 }
 
 impl Person {
-    fn act<T>(&self, repo: &str, what: impl FnOnce(&mut World, usize, i64) -> Result<T>) -> Result<T> {
+    pub(crate) fn act<T>(&self, repo: &str, what: impl FnOnce(&mut World, usize, i64) -> Result<T>) -> Result<T> {
         let (owner, name) = split(repo)?;
         let mut world = self.shared.world();
         let actor = world.account(&self.login)?.id;
@@ -240,6 +240,10 @@ fn may_be_merged(world: &World, at: usize, issue: &Issue, pull: &Pull) -> Result
     }
     if stands(ReviewState::RequestChanges) > 0 && repos::blocks_on_rejection(world, at, &pull.base) {
         return refuse(405, "There are requested changes");
+    }
+    if world.is_held_up(at, issue) {
+        // Gitea's answer, although 405 would be right.
+        return refuse(500, "");
     }
     Ok(())
 }

@@ -123,6 +123,8 @@ pub(crate) struct Issue {
     pub attachments: Vec<Attachment>,
     pub changes: Vec<Change>,
     pub pull: Option<Pull>,
+    /// Numbers of what has to be closed before this is.
+    pub depends_on: Vec<u64>,
     /// Whether an import brought it, of somebody who has no account here.
     pub imported: bool,
 }
