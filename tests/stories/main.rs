@@ -56,6 +56,7 @@ mod kills;
 mod known;
 mod leases;
 mod line;
+mod line_ends;
 mod long;
 mod losses;
 mod lost;
