@@ -81,6 +81,7 @@ const CASES: &[(&str, Case)] = cases![
     merges::approved_work_is_merged_at_its_head_and_nothing_else_is,
     merges::a_branchs_rule_is_told_as_it_is_for_the_account,
     merges::a_required_status_holds_a_merge_back_until_it_succeeds,
+    merges::what_it_depends_on_holds_a_merge_back_until_it_is_closed,
     pulls::a_second_pull_of_a_branch_conflicts,
     pulls::a_missing_branch_is_not_found,
     pulls::a_branch_without_a_pull_has_none,

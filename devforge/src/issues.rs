@@ -70,6 +70,8 @@ impl World {
                 attachments: vec![],
                 changes: vec![],
                 pull: None,
+                depends_on: vec![],
+                imported: false,
             },
         );
         Ok(number)
@@ -151,6 +153,13 @@ impl World {
     }
 
     pub fn add_comment(&mut self, at: usize, number: u64, author: i64, body: &str) -> Result<i64> {
+        let id = self.new_comment(at, number, author, body)?;
+        self.emit_comment(at, number, self.comment_value(at, number, id), "created", author, None);
+        Ok(id)
+    }
+
+    /// A new comment without its delivery; returns its number.
+    pub(crate) fn new_comment(&mut self, at: usize, number: u64, author: i64, body: &str) -> Result<i64> {
         if body.is_empty() {
             return refuse(422, "[Body]: Required");
         }
@@ -161,9 +170,8 @@ impl World {
         let (id, time) = (self.number(), self.now());
         let issue = self.issue_mut(at, number)?;
         let (body, attachments) = (body.to_owned(), Vec::new());
-        issue.comments.push(Comment { id, author, body, created: time, updated: time, attachments });
+        issue.comments.push(Comment { id, author, body, created: time, updated: time, attachments, imported: false });
         issue.updated = time;
-        self.emit_comment(at, number, self.comment_value(at, number, id), "created", author, None);
         Ok(id)
     }
 

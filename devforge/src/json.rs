@@ -11,6 +11,11 @@ pub(crate) fn time(seconds: i64) -> Value {
         .into()
 }
 
+/// Name and id of the original author, as of an import from GitHub.
+fn original(imported: bool) -> (&'static str, i64) {
+    if imported { ("octocat", 583_231) } else { ("", 0) }
+}
+
 impl World {
     pub fn user_json(&self, id: i64) -> Value {
         self.accounts.iter().find(|a| a.id == id).map_or(Value::Null, |a| self.account_json(a))
@@ -81,7 +86,8 @@ impl World {
         json!({
             "id": issue.id, "html_url": self.page(repo, issue), "number": issue.number, "user": self.user_json(issue.author),
             "url": format!("{}/api/v1/repos/{}/{}/issues/{}", self.base, repo.owner, repo.name, issue.number),
-            "original_author": "", "original_author_id": 0, "title": issue.title, "body": issue.body, "ref": "",
+            "original_author": original(issue.imported).0, "original_author_id": original(issue.imported).1,
+            "title": issue.title, "body": issue.body, "ref": "",
             "assets": self.assets_json(issue),
             "labels": self.labels_json(repo, issue), "milestone": null, "assignee": assignees.first(), "assignees": all,
             "state": state(issue), "is_locked": false, "comments": issue.comments.len(), "created_at": time(issue.created),
@@ -97,7 +103,8 @@ impl World {
         json!({
             "id": comment.id, "html_url": format!("{page}#issuecomment-{}", comment.id),
             "pull_request_url": if pull { page.as_str() } else { "" }, "issue_url": if pull { "" } else { page.as_str() },
-            "user": self.user_json(comment.author), "original_author": "", "original_author_id": 0, "body": comment.body,
+            "user": self.user_json(comment.author), "original_author": original(comment.imported).0,
+            "original_author_id": original(comment.imported).1, "body": comment.body,
             "assets": [], "created_at": time(comment.created), "updated_at": time(comment.updated),
         })
     }

@@ -10,6 +10,7 @@ mod api;
 mod attachments;
 mod changes;
 mod closing;
+mod dependencies;
 mod faults;
 mod forks;
 mod git;

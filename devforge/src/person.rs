@@ -15,7 +15,7 @@ pub struct Person {
 }
 
 impl Person {
-    fn act<T>(&self, repo: &str, what: impl FnOnce(&mut World, usize, i64) -> Result<T>) -> Result<T> {
+    pub(crate) fn act<T>(&self, repo: &str, what: impl FnOnce(&mut World, usize, i64) -> Result<T>) -> Result<T> {
         let (owner, name) = split(repo)?;
         let mut world = self.shared.world();
         let actor = world.account(&self.login)?.id;
@@ -31,6 +31,26 @@ impl Person {
     /// Opens an issue and returns its number.
     pub fn open_issue(&self, repo: &str, title: &str, body: &str) -> Result<u64> {
         self.act(repo, |world, at, me| world.open_issue(at, me, title, body))
+    }
+
+    /// Opens an issue as an import does: in this account's name, with an original author, and without a delivery. Gitea 1.25.4 has the fields
+    /// for that, but leaves them empty in its answers.
+    pub fn import_issue(&self, repo: &str, title: &str, body: &str) -> Result<u64> {
+        self.act(repo, |world, at, me| {
+            let number = world.new_issue(at, me, title, body)?;
+            world.issue_mut(at, number)?.imported = true;
+            Ok(number)
+        })
+    }
+
+    /// Posts a comment as an import does; see [`Person::import_issue`]. Returns its id.
+    pub fn import_comment(&self, repo: &str, number: u64, body: &str) -> Result<i64> {
+        self.act(repo, |world, at, me| {
+            let id = world.new_comment(at, number, me, body)?;
+            let comments = &mut world.issue_mut(at, number)?.comments;
+            comments.iter_mut().filter(|comment| comment.id == id).for_each(|comment| comment.imported = true);
+            Ok(id)
+        })
     }
 
     /// Replaces title and text of an issue or pull request, where given; the author and writers may.
@@ -220,6 +240,10 @@ fn may_be_merged(world: &World, at: usize, issue: &Issue, pull: &Pull) -> Result
     }
     if stands(ReviewState::RequestChanges) > 0 && repos::blocks_on_rejection(world, at, &pull.base) {
         return refuse(405, "There are requested changes");
+    }
+    if world.is_held_up(at, issue) {
+        // Gitea's answer, although 405 would be right.
+        return refuse(500, "");
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use crate::api::{Shared, accounts, actions, issues, outage, pulls, repos, teams};
 use crate::attachments;
+use crate::dependencies;
 use crate::faults;
 use crate::{forks, pages, smart_http};
 use axum::Router;
@@ -97,6 +98,7 @@ fn of_repository() -> Router<Arc<Shared>> {
         .route("/issues/{number}/assets", get(attachments::list).post(attachments::upload))
         .route("/issues/{number}/labels", get(issues::labels).post(issues::add_labels))
         .route("/issues/{number}/labels/{id}", delete(issues::remove_label))
+        .route("/issues/{number}/dependencies", get(dependencies::list).post(dependencies::create))
         .route("/issues/{number}/timeline", get(issues::timeline))
         .route("/pulls", get(pulls::list).post(pulls::create))
         .route("/pulls/{number}", get(pulls::get).patch(pulls::edit))

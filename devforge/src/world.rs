@@ -123,6 +123,10 @@ pub(crate) struct Issue {
     pub attachments: Vec<Attachment>,
     pub changes: Vec<Change>,
     pub pull: Option<Pull>,
+    /// Numbers of what has to be closed before this is.
+    pub depends_on: Vec<u64>,
+    /// Whether an import brought it, of somebody who has no account here.
+    pub imported: bool,
 }
 
 /// A change that stands in the timeline.
@@ -171,6 +175,8 @@ pub(crate) struct Comment {
     pub created: i64,
     pub updated: i64,
     pub attachments: Vec<Attachment>,
+    /// As of an issue.
+    pub imported: bool,
 }
 
 #[derive(Debug)]

@@ -76,6 +76,8 @@ pub struct Task {
     pub charged: bool,
     /// Worst case that the newest of those calls is charged, in millionths of a US dollar; 0 while none is.
     pub model_worst: u64,
+    /// Number of the checkpoint whose second look is charged with that and not answered; none where no second look is.
+    pub looking: Option<u32>,
     /// Worst case that the newest answer to a person's question is charged, in millionths of a US dollar; 0 while none is.
     pub reply_worst: u64,
     /// Id of the model's entry that a person chose; none = the one of its role.
@@ -388,7 +390,7 @@ impl Task {
             }
             Event::CheckpointPosted { n, review, number, at, commit, last, verdict } => {
                 // A second look whose answer was lost stays charged.
-                self.model_worst = 0;
+                (self.model_worst, self.looking) = (0, None);
                 self.push_checkpoint(*n, *review, *number, *at, commit.clone(), *last);
                 self.answering = None;
                 self.plan_changed = false;
@@ -400,7 +402,7 @@ impl Task {
                 };
             }
             Event::Answered { n, number, at } => {
-                self.model_worst = 0;
+                (self.model_worst, self.looking) = (0, None);
                 self.push_checkpoint(*n, 0, *number, *at, None, false);
                 self.answering = None;
                 self.state = State::AwaitingReview { n: *n, commit: None };

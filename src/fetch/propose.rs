@@ -134,9 +134,25 @@ impl Proposal {
         Ok(())
     }
 
+    /// Checks that what is pushed to is a fork of the upstream, and goes on with its present name: to another repository nothing is pushed.
+    async fn confirm_fork(&mut self) -> Result<(), Refusal> {
+        let Some(name) = &self.fork else { return Ok(()) };
+        let fork = self.github.repository(name).await.map_err(|error| away(&error))?;
+        let upstream = self.github.repository(&self.repository).await.map_err(|error| away(&error))?;
+        if !fork.is_related_to(&upstream) {
+            let said = format!("{} is no fork of {}", fork.full_name, upstream.full_name);
+            return Err(Refusal::new(said, "name your fork of it: --fork you/project"));
+        }
+        self.to = self.github.address(&fork.full_name)?;
+        self.owner = fork.full_name.split('/').next().unwrap_or_default().to_owned();
+        self.fork = Some(fork.full_name);
+        Ok(())
+    }
+
     /// Checks that the upstream is the one that was added, and has what the work began from: nothing else of the forge may go there with it.
     pub(super) async fn begins_there(&mut self, home: &Home, offer: &Offer) -> Result<(), Refusal> {
         self.confirm(&offer.repository).await?;
+        self.confirm_fork().await?;
         let base = &offer.base;
         if home.is_on(base, &self.from, Some(&self.auth), &self.base).await.map_err(|error| away(&error))? {
             return Ok(());

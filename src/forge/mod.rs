@@ -179,7 +179,7 @@ pub trait ForgeWrites: Send + Sync {
 
     /// Merges a pull request if its head is `head` (40 hexadecimal digits): by a merge commit, or by the first other way that the repository
     /// allows. Never past the rules of the base branch. [`ForgeError::Conflict`] in all cases of refusal: another head, too few approvals,
-    /// a draft, a conflict; also, for some seconds, while the forge checks whether there is one (*try again later*).
+    /// a draft, a conflict, an open issue that it depends on; also, for some seconds, while the forge checks whether there is one (*try again later*).
     async fn merge_pull(&self, repo: &RepoRef, number: u64, head: &str) -> Result<()>;
 
     /// Changes only what `edit` names.

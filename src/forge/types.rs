@@ -86,7 +86,7 @@ pub struct Issue {
     pub title: String,
     /// Its text as it is now, in Markdown; empty where there is none. Untrusted.
     pub body: String,
-    /// Who opened it.
+    /// Who opened it; a ghost where an import brought it, of somebody who has no account here.
     pub author: Account,
     /// Whether it is open.
     pub open: bool,
@@ -151,7 +151,7 @@ pub struct Comment {
     pub id: i64,
     /// The issue's or pull request's number.
     pub issue: u64,
-    /// Who wrote it.
+    /// Who wrote it; a ghost as of [`Issue::author`].
     pub author: Account,
     /// Its text as it is now, in Markdown. Untrusted.
     pub body: String,

@@ -21,7 +21,7 @@ use super::{Auth, Branch, GitError, PushSpec, Pushed, RemoteUrl, Tree};
 
 pub use files::Uncommitted;
 
-/// Settings about the clone's file system, the only ones of its configuration that are used.
+/// Settings about the clone's file system, the only ones that are used of its configuration, of the person's and of the machine's.
 const FILE_SYSTEM: &[&str] =
     &["core.fileMode", "core.symlinks", "core.ignoreCase", "core.precomposeUnicode", "core.autocrlf", "core.eol"];
 /// Ref of the fetched commit in our own git directory.
@@ -94,7 +94,7 @@ impl Home {
 
     async fn borrow(&mut self) -> Result<(), GitError> {
         for key in FILE_SYSTEM {
-            let ask = Git::new("config").at(&self.git_dir).args(["--get", key]).run().await?;
+            let ask = Git::new("config").with_own_configuration().at(&self.git_dir).args(["--get", key]).run().await?;
             let value = String::from_utf8_lossy(&ask.stdout).trim().to_owned();
             if ask.code == 0 && ["true", "false", "input", "lf", "crlf", "native"].contains(&value.as_str()) {
                 self.settings.push(((*key).to_owned(), value));

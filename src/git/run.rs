@@ -44,6 +44,9 @@ const PINS: &[(&str, &str)] = &[
 /// Variables of our environment that git may see: locations of its parts, and certificates of forges.
 const INHERITED: &[&str] = &["PATH", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO"];
 
+/// Variables by which git finds the configuration of the machine and of the person.
+const PERSONS: &[&str] = &["HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"];
+
 /// Default limit of stdout in bytes; more is an error.
 const DEFAULT_CAP: u64 = 4 << 20;
 const STDERR_CAP: usize = 16 << 10;
@@ -77,6 +80,7 @@ pub(crate) struct Git<'a> {
     config: Vec<(String, String)>,
     protocols: &'static str,
     ssh: bool,
+    own_configuration: bool,
     input: Input<'a>,
     timeout: Duration,
     limits: spawn::ChildLimits,
@@ -96,6 +100,7 @@ impl<'a> Git<'a> {
             // No transport unless a call names a remote; this also prevents lazy fetches of partial clones.
             protocols: "none",
             ssh: false,
+            own_configuration: false,
             input: Input::Nothing,
             timeout: Duration::from_secs(60),
             limits: spawn::ChildLimits::default(),
@@ -136,6 +141,12 @@ impl<'a> Git<'a> {
 
     pub(crate) fn config(mut self, key: &str, value: &str) -> Self {
         self.config.push((key.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Lets git read the configuration of the machine and of the person who runs this program: only to ask for a value of it.
+    pub(super) fn with_own_configuration(mut self) -> Self {
+        self.own_configuration = true;
         self
     }
 
@@ -212,6 +223,9 @@ impl<'a> Git<'a> {
             ("GIT_PROTOCOL_FROM_USER", "0"),
             ("GIT_ALLOW_PROTOCOL", self.protocols),
         ]);
+        if self.own_configuration {
+            person(&mut command);
+        }
         let pins = PINS.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
         let all: Vec<(String, String)> = pins.chain(self.config.iter().cloned()).collect();
         command.env("GIT_CONFIG_COUNT", all.len().to_string());
@@ -355,6 +369,16 @@ async fn collect_tail(mut from: impl AsyncRead + Unpin) -> std::io::Result<Strin
         if kept.len() > 2 * STDERR_CAP {
             kept.drain(..kept.len() - STDERR_CAP);
         }
+    }
+}
+
+/// Leads git to the configuration of the machine and of the person, as if that person had called it.
+fn person(command: &mut Command) {
+    for name in PERSONS {
+        match std::env::var_os(name) {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
     }
 }
 

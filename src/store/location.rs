@@ -36,6 +36,9 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xa
 /// The server ends the session of a host that stops within a transaction, because it blocks all others.
 const NO_STANDSTILL: &str = "SET idle_in_transaction_session_timeout = 5000";
 
+/// To the server a session is idle until the whole of its next message has arrived, so a large value needs longer over a slow network.
+const PATIENT: &str = "SET LOCAL idle_in_transaction_session_timeout = 60000";
+
 /// Whether a server is a standby: it takes no writes and may be behind. After a failover a name may lead to the former primary for a while,
 /// and connections that are made to it then would stay there.
 const STANDBY: &str = "SELECT pg_is_in_recovery()";
@@ -262,6 +265,14 @@ impl Location {
         match self {
             Self::Directory(_) => "BEGIN IMMEDIATE",
             Self::Postgres(_) => BEGIN,
+        }
+    }
+
+    /// SQL for a transaction in which a large value is sent; none where no server waits for it.
+    pub(super) fn patient(&self) -> Option<&'static str> {
+        match self {
+            Self::Directory(_) => None,
+            Self::Postgres(_) => Some(PATIENT),
         }
     }
 

@@ -10,6 +10,9 @@ use tokio::sync::{mpsc, oneshot};
 
 pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 
+/// The most bytes of a value that count as few, for a link of 1.7 Mbit/s.
+const LARGE: usize = 1 << 20;
+
 /// SQL for the database's time, and the newest migration that this version knows.
 pub(super) struct Database {
     pub clock: &'static str,
@@ -176,6 +179,13 @@ pub(super) enum Write {
         anew: bool,
         answer: Reply<String>,
     },
+}
+
+impl Write {
+    /// Whether it holds a value that may take a server's usual patience to arrive there.
+    pub fn is_large(&self) -> bool {
+        matches!(self, Self::Pack { body, .. } | Self::Picture { body, .. } if body.len() > LARGE)
+    }
 }
 
 pub(super) type Arrival = (deliveries::Packed, Reply<bool>);

@@ -134,6 +134,9 @@ async fn together(
     writes: Vec<Write>,
 ) -> Result<(), sqlx::Error> {
     connection.execute(location.begin()).await?;
+    if let Some(sql) = location.patient().filter(|_| writes.iter().any(Write::is_large)) {
+        connection.execute(sql).await?;
+    }
     let commit = if location.is_shared() { wakes::commit(&arrived, &writes) } else { "COMMIT" };
     let mut told: Vec<OnCommit> = Vec::with_capacity(arrived.len() + writes.len());
     let mut whole = arrivals(connection, arrived, &mut told).await;

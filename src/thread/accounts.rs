@@ -2,6 +2,7 @@
 
 use super::by_name::{by_name, command_behind};
 use super::words;
+use crate::command::{Command, Strength};
 use crate::config::process::Repository;
 use crate::forge::{Account, Forge, ForgeError, RepositoryAddresses, ReviewComment};
 use crate::trouble::Trouble;
@@ -11,6 +12,11 @@ use std::sync::Arc;
 
 /// Why a command behind the bot's name is not followed.
 pub(super) const BEHIND_NAME: &str = "a command stands at the beginning of its line, without my name before it";
+
+/// The command of this name, behind the bot's own.
+fn not_followed(word: String) -> Verb {
+    Verb::Unknown { word, why: Some(BEHIND_NAME.to_owned()) }
+}
 
 /// The bot's own account, and what counts of others.
 pub struct Accounts {
@@ -66,9 +72,14 @@ impl Accounts {
         version.is_ok() && me.is_ok_and(|me| me.id == self.me.id)
     }
 
-    /// As [`words::asked_by_name`].
+    /// As [`words::asked_by_name`]; where it asks nothing, a command behind the bot's name, as one that cannot be followed.
     pub(crate) fn asked_by_name(&self, note: &ReviewComment) -> Option<words::OnLine> {
-        words::asked_by_name(note, &self.me.login)
+        let behind = || {
+            let name = command_behind(&note.body, &self.me.login)?;
+            let (strength, verb) = (Strength::Question, not_followed(name.clone()));
+            Some(words::OnLine { command: Command { name, strength, verb }, note: note.clone(), by_name: false })
+        };
+        words::asked_by_name(note, &self.me.login).or_else(behind)
     }
 
     /// The verb of a text; of one that gives no command, and has one behind the bot's name, that this cannot be followed: taken as words it would
@@ -77,7 +88,7 @@ impl Accounts {
         if matches!(verb, Verb::Say { .. })
             && let Some(word) = command_behind(text, &self.me.login)
         {
-            return Verb::Unknown { word, why: Some(BEHIND_NAME.to_owned()) };
+            return not_followed(word);
         }
         verb
     }

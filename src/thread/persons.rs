@@ -35,7 +35,7 @@ pub(super) fn command_alone(verb: Verb, own: &[&ReviewComment], right: Access) -
 }
 
 impl InlineComments {
-    /// The replies to the bot's own inline comments that give a command or ask the bot by its name, of those that were written since the task
+    /// The replies to the bot's own inline comments that give a command or ask the bot by its name, or name it before a command, of those that were written since the task
     /// began. `place` and `again` are those of [`InlineComments::replies`].
     pub(super) async fn replies_with_command(
         &self,

@@ -44,6 +44,17 @@ pub struct OnGitHub {
     pub private: bool,
     /// Whether it takes no more changes.
     pub archived: bool,
+    /// Numbers of the repository that it is a fork of, and of the one at the root of those forks; empty where it is none.
+    pub forked_from: Vec<u64>,
+}
+
+impl OnGitHub {
+    /// Whether the two are one repository, or belong to the forks of one: only between those GitHub takes a pull request.
+    pub fn is_related_to(&self, other: &Self) -> bool {
+        let family = |it: &Self| std::iter::once(it.id).chain(it.forked_from.clone()).collect::<Vec<_>>();
+        let others = family(other);
+        family(self).iter().any(|id| others.contains(id))
+    }
 }
 
 /// Why GitHub does not say.
@@ -266,15 +277,25 @@ struct Described {
     full_name: String,
     private: Option<bool>,
     archived: Option<bool>,
+    parent: Option<Forked>,
+    source: Option<Forked>,
+}
+
+/// What a fork comes from.
+#[derive(Deserialize)]
+struct Forked {
+    id: u64,
 }
 
 fn found(body: &str) -> Result<OnGitHub, String> {
-    let Described { id, full_name, private, archived } =
+    let Described { id, full_name, private, archived, parent, source } =
         serde_json::from_str(body).map_err(|error| format!("its answer cannot be read: {error}"))?;
     if name_of(&full_name).is_none() {
         return Err("its answer names no repository".to_owned());
     }
-    Ok(OnGitHub { id, full_name, private: private.unwrap_or(true), archived: archived.unwrap_or(false) })
+    let forked_from = parent.into_iter().chain(source).map(|it| it.id).collect();
+    let (private, archived) = (private.unwrap_or(true), archived.unwrap_or(false));
+    Ok(OnGitHub { id, full_name, private, archived, forked_from })
 }
 
 /// GitHub's words in an error's body.
@@ -339,10 +360,30 @@ mod tests {
             "url": "https://api.github.com/repos/lab/shop", "owner": { "login": "lab", "id": 3, "gravatar_id": null },
             "license": { "key": "other", "name": "Other", "spdx_id": null, "url": null, "node_id": "x" }
         });
-        let expected = OnGitHub { id: 7, full_name: "lab/shop".to_owned(), private: false, archived: true };
+        let full_name = "lab/shop".to_owned();
+        let expected = OnGitHub { id: 7, full_name, private: false, archived: true, forked_from: Vec::new() };
         assert_eq!(found(&body.to_string()), Ok(expected));
         assert!(found(r#"{ "id": 7, "full_name": "lab/../x" }"#).unwrap_err().contains("names no repository"));
         assert!(found(r#"{ "id": 7 }"#).unwrap_err().contains("cannot be read"));
+    }
+
+    #[test]
+    fn forks_of_one_repository_are_related_and_no_others() {
+        let repository = |id: u64, parent: Option<u64>, root: Option<u64>| {
+            let of = |id: Option<u64>| id.map(|id| serde_json::json!({ "id": id, "full_name": "x/y" }));
+            let (parent, root) = (of(parent), of(root));
+            let body = serde_json::json!({ "id": id, "full_name": "lab/shop", "parent": parent, "source": root });
+            found(&body.to_string()).unwrap()
+        };
+        let root = repository(1, None, None);
+        let (one, other) = (repository(2, Some(1), Some(1)), repository(3, Some(1), Some(1)));
+        let (below, stranger) = (repository(4, Some(2), Some(1)), repository(5, Some(6), Some(6)));
+        for (left, right) in [(&one, &root), (&one, &other), (&below, &other), (&root, &root)] {
+            assert!(left.is_related_to(right) && right.is_related_to(left), "{left:?} {right:?}");
+        }
+        for it in [&root, &one, &below] {
+            assert!(!it.is_related_to(&stranger) && !stranger.is_related_to(it), "{it:?}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::people::gitea_minor;
 use super::pulls::open;
 use super::support::forges::Lab;
-use caisson::forge::{ForgeError, ForgeReads, ForgeWrites, NewStatus, RepoRef, StatusState};
+use caisson::forge::{ForgeError, ForgeReads, ForgeWrites, IssueEdit, NewStatus, RepoRef, StatusState};
 use domain::{BranchGuard, GuardLack};
 use serde_json::json;
 use std::sync::Arc;
@@ -67,6 +67,24 @@ pub async fn a_required_status_holds_a_merge_back_until_it_succeeds(lab: Arc<Lab
     held(&second, "the success is of the commit before").await;
     set(&second, "caisson/test", StatusState::Success).await;
     merge(&lab, &place.repo, pull.number, &second).await.unwrap();
+    assert!(lab.bot.pull(&place.repo, pull.number).await.unwrap().merged);
+}
+
+pub async fn what_it_depends_on_holds_a_merge_back_until_it_is_closed(lab: Arc<Lab>) {
+    let place = lab.place("depends").await;
+    let first = lab.bot.open_issue(&place.repo, "First this", "").await.unwrap();
+    lab.branch(&place, "agent/1-x", &[("a.txt", "a\n")]);
+    let pull = open(&lab, &place, "agent/1-x", "Mend it").await;
+    let on = json!({ "owner": place.repo.owner, "repo": place.repo.name, "index": first.number });
+    let path = format!("/repos/{}/issues/{}/dependencies", place.repo, pull.number);
+    let (status, said) = lab.hand("alice").call("POST", &path, on).await;
+    assert_eq!(status, 201, "{said}");
+    let refused = merge(&lab, &place.repo, pull.number, &pull.head_sha).await.unwrap_err();
+    let expected = format!("something it depends on is open: #{}", first.number);
+    assert_eq!(refused, ForgeError::Conflict(expected));
+    let closed = IssueEdit { open: Some(false), ..IssueEdit::default() };
+    lab.bot.edit_issue(&place.repo, first.number, &closed).await.unwrap();
+    merge(&lab, &place.repo, pull.number, &pull.head_sha).await.unwrap();
     assert!(lab.bot.pull(&place.repo, pull.number).await.unwrap().merged);
 }
 

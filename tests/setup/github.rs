@@ -50,6 +50,8 @@ struct Hosted {
     name: String,
     private: bool,
     archived: bool,
+    /// The number of the repository that it is a fork of.
+    parent: Option<u64>,
 }
 
 /// An issue of `lab/shop`, or a pull request, which GitHub lists among them.
@@ -80,7 +82,8 @@ pub struct Checks {
 impl GitHub {
     /// Knows `lab/shop` (private, formerly `old/shop`), `lab/attic` (archived), and `evil/shop`, which redirects to another server.
     pub async fn start(token: &str) -> Self {
-        let hosted = |id, name: &str, private, archived| Hosted { id, name: name.to_owned(), private, archived };
+        let hosted =
+            |id, name: &str, private, archived| Hosted { id, name: name.to_owned(), private, archived, parent: None };
         let repositories = vec![hosted(7, "lab/shop", true, false), hosted(8, "lab/attic", false, true)];
         let former = HashMap::from([("old/shop".to_owned(), 7)]);
         let shown = Shown { token: token.to_owned(), repositories, former, ..Shown::default() };
@@ -123,9 +126,11 @@ impl GitHub {
         self.state.lock().unwrap().pulls.clone()
     }
 
-    /// The branches of pull requests are in this repository of `lab`'s.
+    /// The branches of pull requests are in this repository of `lab`'s, a fork of `lab/shop`.
     pub fn fork(&self, name: &str) {
-        self.state.lock().unwrap().fork = Some(name.to_owned());
+        let (mut shown, name) = (self.state.lock().unwrap(), name.to_owned());
+        shown.fork = Some(name.clone());
+        shown.repositories.push(Hosted { id: 20, name, private: true, archived: false, parent: Some(7) });
     }
 
     /// What the following looks at a commit's checks find, one after the other; the last one for good.
@@ -473,14 +478,15 @@ async fn by_id(State(state): Shared, Path(id): Path<u64>, headers: HeaderMap) ->
 }
 
 /// A repository; its addresses are another one's, and none of them is to be used.
-fn shape(Hosted { id, name: full_name, private, archived }: &Hosted) -> Value {
+fn shape(Hosted { id, name: full_name, private, archived, parent }: &Hosted) -> Value {
     let name = full_name.rsplit('/').next().unwrap_or_default();
+    let of = parent.map(|id| json!({ "id": id, "full_name": "lab/shop" }));
     with(
         include_str!("../fixtures/github/repository.json"),
         &json!({
             "id": id, "name": name, "full_name": full_name, "private": private, "archived": archived,
             "clone_url": "https://evil.example/lab/shop.git", "default_branch": "main",
-            "visibility": if *private { "private" } else { "public" },
+            "visibility": if *private { "private" } else { "public" }, "fork": of.is_some(), "parent": of, "source": of,
         }),
     )
 }

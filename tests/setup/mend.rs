@@ -4,7 +4,7 @@ use super::{Home, project};
 use caisson::forge::gitea::keep::HOOK_EVENTS;
 use caisson::forge::{Access, ForgeReads, Gitea, RepoRef};
 use caisson::secret::Secret;
-use devforge::{Devforge, Options};
+use devforge::{Devforge, Fault, Options};
 use serde_json::{Value, json};
 
 const REPO: &str = "/repos/caisson-projects/my_shop";
@@ -258,4 +258,28 @@ async fn a_secret_is_not_given_to_another_repository_that_took_the_name() {
     assert!(text.contains("is not on the forge any more"), "{text}");
     assert!(shop.bot.hooks(&shop.at).await.unwrap().is_empty());
     assert_eq!(shop.home.entry().await.1.len(), 2, "both secrets stay");
+}
+
+/// As Gitea answers an account without a second factor where the site demands one.
+fn hide_names(forge: &Devforge) {
+    forge.set_faults(|_, path| path.contains("/repos/").then_some(Fault::Refused(404)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_second_factor_is_told_where_the_forge_hides_the_names_of_repositories() {
+    const WHY: &str = "TWO_FACTOR_AUTH = enforced";
+    let shop = Shop::added().await;
+    hide_names(&shop.forge);
+    let text = shop.home.bad(&["repo", "check", "my-shop"]);
+    assert!(text.contains(WHY) && text.contains("by its number") && !text.contains("make it an owner"), "{text}");
+    let forge = Devforge::start(Options::quiet()).await.unwrap();
+    let home = Home::set_up(forge.url(), forge.admin_token()).await;
+    let source = project(home.dir.path(), "test = \"true\"\n").display().to_string();
+    hide_names(&forge);
+    for why in ["by its number", "already exists"] {
+        let text = home.bad(&["repo", "add", &source, "--writer", "dev"]);
+        assert!(text.contains(why) && text.contains(WHY), "{text}");
+    }
+    forge.set_faults(|_, _| None);
+    home.good(&["repo", "add", &source, "--writer", "dev"]);
 }

@@ -19,7 +19,7 @@ async fn at_final(world: &World) -> Task {
 }
 
 /// As [`at_final`], approved; the pull request and the commit.
-async fn approved(world: &World) -> (u64, Commit) {
+pub async fn approved(world: &World) -> (u64, Commit) {
     let task = at_final(world).await;
     world.approve().await;
     world.until_state("approved").await;

@@ -241,6 +241,22 @@ async fn a_merge_that_is_denied_for_a_moment_is_made_after_it() {
     assert!(pull_request(&world, pull).await.merged);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_merge_that_waits_for_another_issue_is_answered_at_once_with_its_number() {
+    let mut world = World::new(FIX).await;
+    merging(&mut world, "command").await;
+    let (issue, pull) = approved(&world).await;
+    let first = world.alice().open_issue(REPO, "First this", "").expect("issue");
+    world.alice().depend(REPO, pull, first).expect("noted");
+    world.alice().comment(REPO, issue, "/merge").expect("said");
+    let said = world.until_said(issue, "the forge refuses it").await;
+    assert!(said.contains("depends on is open") && said.contains(&first.to_string()), "{said}");
+    world.alice().close(REPO, first).expect("closed");
+    world.alice().comment(REPO, issue, "/merge").expect("said");
+    delivered(&world).await;
+    assert!(pull_request(&world, pull).await.merged);
+}
+
 /// While the forge looks for conflicts a merge is tried again for some seconds; who stops the task meanwhile has its work not merged.
 #[tokio::test(flavor = "multi_thread")]
 async fn work_that_is_stopped_while_its_merge_is_tried_is_not_merged() {

@@ -10,11 +10,21 @@ use std::time::{Duration, Instant};
 
 /// Runs the program with this world's configuration.
 pub async fn caisson(world: &World, args: &[&str]) -> Output {
+    ran(order(world, args)).await
+}
+
+/// The program with this world's configuration, yet to be run.
+pub fn order(world: &World, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_caisson"));
     command.arg("--config").arg(world.dir.path().join("caisson.toml")).args(args).env("NO_COLOR", "1");
     if let Some(ops) = world.is_running().then(|| world.ops()) {
         command.env("CAISSON_LISTEN_OPS", ops.trim_start_matches("http://"));
     }
+    command
+}
+
+/// What came of it.
+pub async fn ran(mut command: Command) -> Output {
     tokio::task::spawn_blocking(move || command.output().expect("caisson starts")).await.expect("joined")
 }
 

@@ -256,6 +256,22 @@ async fn a_command_on_a_line_that_reads_nothing_is_answered_and_begins_nothing()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_command_behind_the_bots_name_on_a_line_is_answered_too() {
+    let world = World::new(FIX).await;
+    let (pull, head) = persons(&world).await;
+    world.alice().remark(REPO, pull, &head, "", &[("semver.py", 2, "@caisson /stop")]).expect("reviewed");
+    let said = world.until_said(pull, "without my name before it").await;
+    assert!(said.contains("`/stop` could not be followed"), "{said}");
+    world.alice().remark(REPO, pull, &head, "/help", &[("semver.py", 2, "@caisson, /pause")]).expect("reviewed");
+    world.until_said(pull, "this was not carried out: `/pause`").await;
+    world.bob().remark(REPO, pull, &head, "", &[("semver.py", 2, "@caisson /stop")]).expect("reviewed");
+    world.until_said(pull, "`bob`: `/stop` is for").await;
+    world.read_now().await.expect("read");
+    world.heard(pull).await;
+    assert_eq!(world.said(pull).await.len(), 5, "{:#?}", world.said(pull).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_decides_behind_a_command_that_waits_is_left_for_its_task() {
     let world = World::networked(&held(), "").await;
     let text = "/fix\n\n/allow semver.org repo";

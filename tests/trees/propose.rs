@@ -266,6 +266,24 @@ async fn a_fork_that_the_upstreams_owner_has_beside_it_is_named() {
     assert_eq!(made["head_repo"], "lab/shop-fork");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_that_is_no_fork_of_the_upstream_gets_nothing() {
+    let upstream = Upstream::start().await;
+    upstream.server.add_repository("lab/attic", true).await.unwrap();
+    let (home, request) = upstream.home();
+    let named = |name: &str| {
+        let propose = request.propose.clone().map(|it| Propose { fork: Some(name.to_owned()), ..it });
+        FetchRequest { propose, ..request.clone() }
+    };
+    let refusal = home.refused(&named("lab/attic")).await;
+    assert_eq!(refusal.what, "lab/attic is no fork of lab/shop", "{refusal:?}");
+    let refusal = home.refused(&named("lab/missing")).await;
+    assert!(refusal.what.contains("lab/missing is not on"), "{refusal:?}");
+    let url = format!("{}/lab/attic.git", upstream.server.url());
+    assert!(upstream.as_admin(home.dir.path(), &["ls-remote", &url, "refs/heads/agent/7-fix"]).is_empty());
+    assert!(upstream.api.pulls().is_empty());
+}
+
 /// An approved branch is proposed and the upstream's CI waited for, which says this at each look.
 async fn watched(checks: Vec<Checks>) -> (Upstream, Brought, Vec<UpstreamChecks>) {
     let upstream = Upstream::start().await;

@@ -7,7 +7,10 @@ impl Task {
     #[expect(clippy::wildcard_enum_match_arm, reason = "the next part takes the others; `taken_before` names all")]
     pub(super) fn apply_work(&mut self, event: &Event) {
         match event {
-            Event::SecondLookStarted { worst_micro_usd, .. } => self.charge_worst(*worst_micro_usd),
+            Event::SecondLookStarted { n, worst_micro_usd } => {
+                self.charge_worst(*worst_micro_usd);
+                self.looking = Some(*n);
+            }
             Event::SecondLooked { usage, micro_usd, duration_ms, .. } => self.charge(usage, *micro_usd, *duration_ms),
             Event::ReplyStarted { worst_micro_usd, .. } => {
                 self.spent.micro_usd += worst_micro_usd;
@@ -67,7 +70,7 @@ impl Task {
     /// Charges the worst case of a call that is about to be made.
     fn charge_worst(&mut self, worst_micro_usd: u64) {
         self.spent.micro_usd += worst_micro_usd;
-        self.model_worst = worst_micro_usd;
+        (self.model_worst, self.looking) = (worst_micro_usd, None);
     }
 
     /// Replaces the worst case by the actual cost of the answer.
@@ -75,7 +78,7 @@ impl Task {
         self.spent.tokens += usage.total();
         self.spent.unpriced += usage.unpriced;
         self.spent.micro_usd = self.spent.micro_usd.saturating_sub(self.model_worst) + micro_usd;
-        self.model_worst = 0;
+        (self.model_worst, self.looking) = (0, None);
         self.spent.work_ms += duration_ms;
     }
 

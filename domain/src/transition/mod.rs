@@ -165,6 +165,11 @@ pub fn transition(task: &Task, envelope: &Envelope) -> (Task, Step) {
     {
         // What the call was charged is taken back; no model is asked any more. Not what a summary behind it may have cost.
         work::worked(&mut draft, &Input::ModelCallRefused { turn, fallback: None });
+    } else if let Input::SecondLooked { n, .. } = envelope.input
+        && task.looking == Some(n)
+    {
+        // So was a second look; one that was refused cost nothing.
+        publish::published(&mut draft, &envelope.input);
     } else if matches!(envelope.input, Input::ReplyStarting { .. } | Input::Replied { .. }) {
         // People ask about it after its end, too.
         steer::asked(&mut draft, &envelope.input);

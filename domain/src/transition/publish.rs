@@ -40,7 +40,7 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
             draft.emit(Event::SecondLookStarted { n: *n, worst_micro_usd: *worst_micro_usd });
         }
         (Input::SecondLooked { n, text, usage, micro_usd, duration_ms, model }, _)
-            if draft.task.underneath().publishes(*n) =>
+            if draft.task.underneath().publishes(*n) || draft.task.state.ended() =>
         {
             let (n, usage, micro_usd, duration_ms) = (*n, *usage, *micro_usd, *duration_ms);
             let (text, model) = (text.clone(), model.clone());

@@ -228,6 +228,34 @@ fn a_second_look_is_charged_while_its_checkpoint_is_published() {
 }
 
 #[test]
+fn a_second_look_behind_the_end_costs_what_it_cost_and_one_that_was_refused_nothing() {
+    let refused = Input::SecondLooked {
+        n: 1,
+        text: "it is overloaded".into(),
+        usage: Usage::default(),
+        micro_usd: 0,
+        duration_ms: 0,
+        model: "m".into(),
+    };
+    for (input, micro_usd) in [(refused, 0), (looked_again(1), 4)] {
+        let mut walk = Walk::running(TaskKind::Fix);
+        walk.answer(vec![bash(); 5]).acts(5).captured(1);
+        let before = walk.task.spent.micro_usd;
+        walk.feed(looks_again(1)).decide(Decision { verb: Verb::Stop, ..approval(101) });
+        assert_eq!((walk.task.state.ended(), walk.task.spent.micro_usd), (true, before + 20));
+        walk.ignores(looked_again(2)).feed(input.clone());
+        assert_eq!((walk.task.state.ended(), walk.task.spent.micro_usd), (true, before + micro_usd));
+        walk.ignores(input);
+    }
+    // What a summary may have cost is not taken back by a second look that was never asked for.
+    let mut walk = Walk::running(TaskKind::Fix);
+    walk.answer(vec![bash()]).acts(1);
+    let of = SummaryOf::Turns { upto: 1, from: 1, to: 1 };
+    walk.feed(Input::SummaryStarting { of, worst_micro_usd: 500 });
+    walk.decide(Decision { verb: Verb::Stop, ..approval(101) }).ignores(looked_again(1));
+}
+
+#[test]
 fn a_pause_while_publishing_takes_only_the_push_of_that_checkpoint() {
     let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(); 5]).acts(5).feed(Input::TreeCaptured { n: 1, tree: captured_tree(commit(ONE)) });

@@ -109,11 +109,7 @@ pub(in crate::cli) async fn compare(config: &Process, accounts: &Accounts, entry
     let found = match accounts.forge.repository(&repo).await {
         Ok(found) => found,
         Err(e @ (ForgeError::Conflict(_) | ForgeError::Moved(_))) => return Ok(vec![e.to_string()].into()),
-        Err(e @ ForgeError::NotFound(_)) => {
-            let place = accounts.seen_by_sync(entry).await?;
-            let fault = place.map_or_else(|| e.to_string(), |place| own_fault(accounts, &place, Access::None));
-            return Ok(vec![fault].into());
-        }
+        Err(e @ ForgeError::NotFound(_)) => return Ok(vec![unseen(accounts, (entry, &repo), &e).await?].into()),
         Err(e) => return Err(e.into()),
     };
     let mut wrong = Vec::new();
@@ -180,6 +176,15 @@ async fn readers(config: &Process, accounts: &Accounts, (entry, repo): (&Entry, 
         }
     }
     Ok(Comparison { wrong, hook })
+}
+
+/// Why the bot's own account sees nothing at a repository's name.
+async fn unseen(accounts: &Accounts, (entry, repo): (&Entry, &RepoRef), error: &ForgeError) -> Result<String> {
+    if let Some(hidden) = accounts.forge.hidden_name(repo, entry.id).await {
+        return Ok(hidden);
+    }
+    let place = accounts.seen_by_sync(entry).await?;
+    Ok(place.map_or_else(|| error.to_string(), |place| own_fault(accounts, &place, Access::None)))
 }
 
 /// What the bot's own account lacks, and who can give it.

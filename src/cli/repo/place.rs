@@ -112,6 +112,14 @@ async fn make(accounts: &Accounts, repo: &RepoRef, branch: &Branch) -> Result<()
             let hint = "name an organisation with --owner in which that account may make repositories";
             Err(Complaint::new(what).because(error.to_string()).hint(hint).into())
         }
+        Err(ForgeError::Conflict(why)) => {
+            let hint = format!(
+                "if it is there and {} is not shown it, give that account its right, or the second factor that Gitea wants with `[security] \
+                 TWO_FACTOR_AUTH = enforced`, and repeat this; otherwise choose another --name",
+                accounts.bot.login
+            );
+            Err(Complaint::new(format!("{repo} cannot be made")).because(why).hint(hint).into())
+        }
         Err(error) => Err(error.into()),
     }
 }

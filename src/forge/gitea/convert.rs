@@ -26,6 +26,11 @@ pub(super) fn account(user: Option<wire::User>) -> Account {
     Account { id: user.id, login: user.login }
 }
 
+/// Who wrote a text. One that an import brought counts as nobody's, since the account beside it only imported it.
+fn author(user: Option<wire::User>, (original, id): (&str, i64)) -> Account {
+    account(user.filter(|_| original.is_empty() && id == 0))
+}
+
 pub(super) fn sdk_account(user: Option<&sdk::types::User>) -> Account {
     account(user.map(|u| wire::User { id: u.id, login: u.user_name.clone() }))
 }
@@ -63,7 +68,7 @@ pub(super) fn issue(issue: wire::Issue) -> Result<Issue> {
         number: issue.number,
         title: issue.title,
         body: issue.body,
-        author: account(issue.user),
+        author: author(issue.user, (&issue.original_author, issue.original_author_id)),
         open: issue.state == "open",
         created_at: millis(issue.created_at.as_deref())?,
         updated_at: millis(issue.updated_at.as_deref())?,
@@ -96,7 +101,7 @@ pub(super) fn comment(comment: wire::Comment) -> Result<Comment> {
     Ok(Comment {
         issue: number.ok_or_else(|| ForgeError::Protocol(format!("comment {} names no issue", comment.id)))?,
         id: comment.id,
-        author: account(comment.user),
+        author: author(comment.user, (&comment.original_author, comment.original_author_id)),
         body: comment.body,
         created_at: millis(comment.created_at.as_deref())?,
         updated_at: millis(comment.updated_at.as_deref())?,
@@ -271,6 +276,25 @@ mod tests {
         assert_eq!(comment(0, 2, &key), (None, old(2, None)), "nor a line of a key");
         assert_eq!(comment(3, 3, hunk), (Some(3), None));
         assert_eq!(comment(0, 0, hunk), (None, None));
+    }
+
+    #[test]
+    fn what_an_import_brought_is_nobodys_words() {
+        let author_of = |original: serde_json::Value, id: serde_json::Value| {
+            let json = serde_json::json!({
+                "id": 1, "number": 7, "html_url": "http://f/o/r/issues/7", "user": { "id": 5, "login": "alice" },
+                "original_author": original, "original_author_id": id, "body": "/fix", "pull_request": null,
+            });
+            let read = issue(serde_json::from_value(json.clone()).expect("an issue")).expect("converted");
+            let remark = comment(serde_json::from_value(json).expect("a comment")).expect("converted");
+            assert_eq!(read.author, remark.author);
+            read.author.id
+        };
+        assert_eq!(author_of("".into(), 0.into()), 5);
+        assert_eq!(author_of(serde_json::Value::Null, serde_json::Value::Null), 5);
+        for (original, id) in [("octocat", 583_231), ("octocat", 0), ("", 583_231)] {
+            assert!(author_of(original.into(), id.into()) < 1, "{original} {id}");
+        }
     }
 
     #[test]

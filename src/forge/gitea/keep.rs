@@ -92,7 +92,9 @@ impl Gitea {
         });
         let path = format!("/orgs/{}/repos", seg(&repo.owner));
         let made: wire::Repo = self.raw.write(Method::POST, &path, &body).await?;
-        self.disable_actions(repo).await?;
+        if let Err(error) = self.disable_actions(repo).await {
+            return Err(self.hidden_name(repo, made.id).await.map_or(error, ForgeError::Conflict));
+        }
         super::convert::repository(made)
     }
 

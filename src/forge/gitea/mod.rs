@@ -12,6 +12,7 @@ mod raw;
 mod reader;
 pub mod rights;
 mod sdk;
+mod second_factor;
 mod wire;
 mod writer;
 

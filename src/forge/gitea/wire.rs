@@ -64,6 +64,11 @@ pub(super) struct Issue {
     #[serde(default, deserialize_with = "null_default")]
     pub body: String,
     pub user: Option<User>,
+    /// Who wrote it elsewhere, where an import brought it; `user` is then who imported it.
+    #[serde(default, deserialize_with = "null_default")]
+    pub original_author: String,
+    #[serde(default, deserialize_with = "null_default")]
+    pub original_author_id: i64,
     #[serde(default)]
     pub state: String,
     pub created_at: Option<String>,
@@ -100,6 +105,11 @@ pub(super) struct Comment {
     #[serde(default)]
     pub pull_request_url: String,
     pub user: Option<User>,
+    /// As of an issue.
+    #[serde(default, deserialize_with = "null_default")]
+    pub original_author: String,
+    #[serde(default, deserialize_with = "null_default")]
+    pub original_author_id: i64,
     #[serde(default)]
     pub body: String,
     pub created_at: Option<String>,

@@ -1,4 +1,5 @@
-//! Writing to Gitea; every function is one request (labels by name: one read before). Nothing is retried: see the trait.
+//! Writing to Gitea; every function is one request (labels by name and merges: one read before; a merge that failed: one after). Nothing is
+//! retried: see the trait.
 //! Tests: the contract suite.
 
 use super::raw::RequestKind;
@@ -69,6 +70,11 @@ impl ForgeWrites for Gitea {
         let path = format!("{}/pulls/{number}/merge", base(repo));
         match self.raw.put(Method::POST, &path, Some(&body)).await {
             Err(ForgeError::Forbidden(why) | ForgeError::Invalid(why)) => Err(ForgeError::Conflict(why)),
+            // Gitea answers 500 without a word where something that the pull request depends on is open.
+            Err(ForgeError::Ambiguous(why)) => match self.open_dependencies(repo, number).await.unwrap_or_default() {
+                open if open.is_empty() => Err(ForgeError::Ambiguous(why)),
+                open => Err(ForgeError::Conflict(format!("something it depends on is open: {}", open.join(", ")))),
+            },
             merged => merged,
         }
     }
@@ -161,6 +167,14 @@ fn style(repo: &wire::Repo) -> Result<&'static str> {
 }
 
 impl Gitea {
+    /// What is open of what an issue or pull request depends on: its number, or its address in another repository.
+    async fn open_dependencies(&self, repo: &RepoRef, number: u64) -> Result<Vec<String>> {
+        let found: Vec<wire::Issue> = self.raw.pages(&format!("{}/issues/{number}/dependencies", base(repo))).await?;
+        let here = format!("/{}/{}/", repo.owner, repo.name);
+        let name = |it: wire::Issue| if it.html_url.contains(&here) { format!("#{}", it.number) } else { it.html_url };
+        Ok(found.into_iter().filter(|it| it.state == "open").map(name).collect())
+    }
+
     /// A label's id by name: of the repository first, then of its organisation, in Gitea's own order.
     async fn label_id(&self, repo: &RepoRef, name: &str) -> Result<Option<i64>> {
         let of_repo: Vec<wire::Label> = self.raw.pages(&format!("{}/labels", base(repo))).await?;

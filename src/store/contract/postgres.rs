@@ -73,6 +73,27 @@ async fn a_host_that_stands_still_within_a_transaction_holds_up_the_others_for_s
     assert!(began.elapsed() > std::time::Duration::from_secs(1), "the other held it");
 }
 
+/// While the server receives a value, the session counts as idle to it.
+#[tokio::test]
+async fn a_large_value_has_longer_to_arrive() {
+    let Some(fresh) = Fresh::database() else { return };
+    let store = fresh.open().await;
+    let id = acting(&store).await;
+    let by_hand = fresh.by_hand().await;
+    let noted = "CREATE TABLE limits (bytes BIGINT, idle TEXT); \
+                 CREATE FUNCTION noted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+                 INSERT INTO limits VALUES (NEW.bytes, current_setting('idle_in_transaction_session_timeout')); \
+                 RETURN NEW; END $$; \
+                 CREATE TRIGGER noted BEFORE INSERT ON pictures FOR EACH ROW EXECUTE FUNCTION noted()";
+    sqlx::raw_sql(noted).execute(&by_hand).await.expect("made");
+    for (digest, bytes) in [("a", 1), ("b", 2 << 20), ("c", 3)] {
+        assert!(store.keep_file(id, digest, vec![7; bytes]).await.expect("kept"));
+    }
+    let sql = "SELECT bytes, idle FROM limits ORDER BY bytes";
+    let limits: Vec<(i64, String)> = sqlx::query_as(sql).fetch_all(&by_hand).await.expect("read");
+    assert_eq!(limits, [(1, "5s".to_owned()), (3, "5s".to_owned()), (2 << 20, "1min".to_owned())]);
+}
+
 /// A host is notified of what another stores or releases.
 #[tokio::test]
 async fn hosts_hear_of_deliveries_leases_and_repositories() {
