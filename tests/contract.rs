@@ -94,6 +94,7 @@ const CASES: &[(&str, Case)] = cases![
     reviews::reviews_can_be_deleted_twice,
     reviews::a_note_beside_a_line_that_is_too_long_fails_and_leaves_a_pending_review,
     reviews::an_edit_on_the_page_shows,
+    reviews::a_review_that_was_deleted_on_its_page_is_listed_without_a_number,
     reviews::a_review_begun_earlier_is_no_edit,
     remarks::a_resolved_conversation_and_a_deleted_comment_show,
     remarks::a_later_verdict_dismisses_the_one_before,
