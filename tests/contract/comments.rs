@@ -1,7 +1,7 @@
 //! Issues and plain comments.
 
 use crate::support::forges::Lab;
-use caisson::forge::{Attachment, ForgeError, ForgeReads, ForgeWrites, IssueEdit};
+use caisson::forge::{Attachment, ForgeError, ForgeReads, ForgeWrites, Issue, IssueEdit};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -177,6 +177,9 @@ pub async fn what_moved_an_issue_is_told_apart_from_an_edit(lab: Arc<Lab>) {
     for (number, wanted) in numbers.iter().zip(wanted) {
         assert_eq!(untouched(*number).await, wanted, "issue {number}");
     }
+    // One that a migration brought keeps its time, and has whoever had that done as its author.
+    let brought = Issue { created_at: 1000, updated_at: 1000, ..lab.bot.issue(repo, numbers[0]).await.unwrap() };
+    assert!(!lab.bot.untouched(repo, &brought).await.unwrap());
     // An account that may write issues, but not code, may have changed it before the comment.
     let team = json!({ "name": "issue-writers", "permission": "write", "units_map": { "repo.issues": "write" } });
     let (status, made) = lab.hand("root").call("POST", "/orgs/lab/teams", team).await;
