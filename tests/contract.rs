@@ -71,6 +71,7 @@ const CASES: &[(&str, Case)] = cases![
     comments::a_comment_has_files_of_its_own,
     comments::the_issues_of_an_account_are_opened_changed_and_found_again,
     comments::what_moved_an_issue_is_told_apart_from_an_edit,
+    comments::who_may_write_pull_requests_alone_may_have_changed_their_texts,
     comments::a_deleted_thread_is_gone_and_its_repository_is_not,
     changes::assignments_and_labels_are_told_with_who_did_them,
     changes::an_issue_that_is_opened_with_them_has_them_in_its_timeline,

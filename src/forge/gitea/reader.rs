@@ -172,7 +172,8 @@ impl ForgeReads for Gitea {
             return Ok(true);
         }
         let (entries, teams) = tokio::try_join!(self.timeline(repo, issue.number), self.teams(repo))?;
-        Ok(!retitled(&entries) && !teams.iter().any(|team| team.writes_issues_alone()) && explains(&entries, issue)?)
+        let others = teams.iter().any(|team| team.edits_alone(issue.is_pull));
+        Ok(!retitled(&entries) && !others && explains(&entries, issue)?)
     }
 
     async fn changes(&self, repo: &RepoRef, number: u64) -> Result<Vec<Change>> {
@@ -198,7 +199,7 @@ impl ForgeReads for Gitea {
             return Ok(false);
         }
         // An edit within the same second, or before another entry, leaves no trace: whoever can have made it has to be a writer of the code.
-        Ok(author >= Access::Write && !teams.iter().any(|team| team.writes_issues_alone()))
+        Ok(author >= Access::Write && !teams.iter().any(|team| team.edits_alone(issue.is_pull)))
     }
 
     async fn review_comments(&self, repo: &RepoRef, number: u64, review: i64) -> Result<Vec<ReviewComment>> {
