@@ -295,6 +295,11 @@ impl Review {
     pub fn is_off_page(&self) -> bool {
         self.number == 0 && !matches!(self.state, ReviewState::Pending | ReviewState::RequestReview)
     }
+
+    /// Whether its page does not show it any more as it was submitted, its inline comments apart.
+    pub fn is_changed(&self) -> bool {
+        self.updated_at > self.submitted_at || self.is_off_page()
+    }
 }
 
 /// Whether the newest verdict of this account asks for changes, of those after the text with this number. The forge dismisses an approval when

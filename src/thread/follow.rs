@@ -336,7 +336,7 @@ fn voided(before: &Task, task: &Task, thread: &Thread) -> Option<u32> {
     let checkpoint = task.checkpoint().filter(|c| c.review > 0 && !c.used && thread.reviewed)?;
     before.checkpoint().filter(|known| known.n == checkpoint.n)?;
     let found = thread.reviews.iter().find(|r| r.id == checkpoint.review);
-    let listed = found.is_some_and(|r| r.updated_at <= r.submitted_at && !r.is_off_page());
+    let listed = found.is_some_and(|r| !r.is_changed());
     // The forge lists a review a moment after it was posted.
     let older = thread.reviews.iter().map(|r| r.number).max().unwrap_or(0) < checkpoint.number;
     if listed || (found.is_none() && older && recent(checkpoint.at)) {
