@@ -93,6 +93,7 @@ impl Devforge {
             }
             issue.changes.iter_mut().for_each(|change| change.at -= seconds);
         }
+        world.repos[at].created -= seconds;
         Ok(())
     }
 

@@ -197,9 +197,13 @@ impl World {
         Ok(())
     }
 
+    /// Deletes a comment, an inline comment, or the text that a page shows of the review with this number.
     pub fn delete_comment(&mut self, at: usize, id: i64, actor: i64) -> Result<()> {
         if self.is_inline(at, id) {
             return self.delete_inline(at, id, actor);
+        }
+        if self.comment_at(at, id).is_none() {
+            return self.delete_shown_review(at, id, actor);
         }
         let (number, place) = self.own_comment(at, id, actor)?;
         let value = self.comment_value(at, number, id);

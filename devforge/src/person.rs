@@ -104,7 +104,8 @@ impl Person {
         self.act(repo, |world, at, me| world.edit_comment(at, id, me, body))
     }
 
-    /// Deletes a comment of an issue or pull request, or an inline comment of a review; the author and writers may.
+    /// Deletes a comment of an issue or pull request, an inline comment of a review, or the shown text of the review with this number; the author
+    /// and writers may.
     pub fn delete_comment(&self, repo: &str, id: i64) -> Result<()> {
         self.act(repo, |world, at, me| world.delete_comment(at, id, me))
     }

@@ -267,6 +267,24 @@ impl World {
         Ok(())
     }
 
+    /// Deletes what a page shows of a review, which is listed all the same, without a number; its author and writers may.
+    pub fn delete_shown_review(&mut self, at: usize, id: i64, actor: i64) -> Result<()> {
+        let writer = self.may_edit(at, actor, true);
+        let pulls = self.repos[at].issues.values_mut().filter_map(|i| Some((i.number, i.pull.as_mut()?)));
+        let mut reviews = pulls.flat_map(|(number, pull)| pull.reviews.iter_mut().map(move |review| (number, review)));
+        let Some((number, review)) = reviews.find(|(_, review)| id > 0 && review.number == id) else {
+            return refuse(404, "comment does not exist");
+        };
+        let author = review.author;
+        if author != actor && !writer {
+            return refuse(403, "user should be the poster or have write access");
+        }
+        review.number = 0;
+        let comment = json!({ "id": id, "user": self.user_json(author), "body": "" });
+        self.emit_comment(at, number, comment, "deleted", actor, None);
+        Ok(())
+    }
+
     /// Dismisses an approval or rejection, for repository admins only and without a delivery.
     pub fn dismiss_review(&mut self, at: usize, number: u64, review: i64, actor: i64) -> Result<()> {
         if self.access(&self.repos[at], Some(self.login_of(actor))) < Access::Admin {

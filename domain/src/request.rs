@@ -42,7 +42,7 @@ pub struct Request {
     pub listed: Vec<String>,
     /// Account that opened the issue.
     pub issue_author: Account,
-    /// Whether the asker's own issue was edited before the task began; who did that is not known.
+    /// Whether the asker's own issue was edited before the task began, or brought from elsewhere; whose words it holds is not known.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub edited: bool,
     /// The text that holds the command, or what stands for it.

@@ -248,8 +248,8 @@ fn withdrawn(review: &Review, inline: &[ReviewComment], used: &Decision) -> Opti
             return Some("the approval was dismissed".to_owned());
         }
     }
-    let edited = review.updated_at > review.submitted_at || review_hash(review, inline) != used.text_hash;
-    edited.then(|| "the approving review or a remark of it was edited".to_owned())
+    let differs = review.is_changed() || review_hash(review, inline) != used.text_hash;
+    differs.then(|| "the approving review or a remark of it was edited or deleted".to_owned())
 }
 
 fn changed(comment: &Comment, used: &Decision) -> bool {
@@ -383,11 +383,12 @@ mod tests {
         let used = used(review_hash(&review, &inline));
         assert_eq!(withdrawn(&review, &inline, &used), None);
         type Spoil = fn(&mut Review, &mut Vec<ReviewComment>);
-        let spoils: [(&str, Spoil); 6] = [
+        let spoils: [(&str, Spoil); 7] = [
             ("dismissed", |review, _| review.state = ReviewState::DismissedApproval),
             ("only comments", |review, _| review.state = ReviewState::Comment),
             ("its text", |review, _| review.body = "not fine".into()),
             ("what the page shows", |review, _| review.updated_at = 9_000),
+            ("it is off the page", |review, _| review.number = 0),
             ("a remark", |_, inline| inline[0].body = "a bad name".into()),
             ("a remark is gone", |_, inline| inline.clear()),
         ];

@@ -89,8 +89,9 @@ pub trait ForgeReads: Send + Sync {
     /// elsewhere, because this account's token is sent only to the forge.
     async fn attachment(&self, attachment: &Attachment, most: u64) -> Result<Vec<u8>>;
 
-    /// Whether only accounts with write access to the code can have changed an issue's text since it was opened: it was not changed; or its
-    /// timeline explains the last change, its title is the first one, and no team may write issues but not the code.
+    /// Whether an issue's text is its author's, and only accounts with write access to the code can have changed it since it was opened: it was
+    /// not changed; or its timeline explains the last change, its title is the first one, and no team may write issues (of a pull request's: pull
+    /// requests) but not the code. False for one that is older than its repository: it was brought there from elsewhere, and the forge names whoever did that as its author.
     async fn untouched(&self, repo: &RepoRef, issue: &Issue) -> Result<bool>;
 
     /// Assignments and labels of an issue in ascending id, taken back ones too. Changes of a label that the repository deleted are missing.

@@ -269,7 +269,8 @@ pub enum ReviewState {
 pub struct Review {
     /// The review's own id: for [`super::ForgeReads::review_comments`] and [`super::ForgeWrites::delete_review`].
     pub id: i64,
-    /// The N of `#issuecomment-N` in `html_url`, in one sequence with [`Comment::id`]. 0 where there is none (a pending review).
+    /// The N of `#issuecomment-N` in `html_url`, in one sequence with [`Comment::id`]. 0 where there is none: a pending review, one that was
+    /// only asked for, or one that was deleted on its page ([`Review::is_off_page`]).
     pub number: i64,
     /// Who gave it, or, for [`ReviewState::RequestReview`], who was asked.
     pub author: Account,
@@ -287,6 +288,18 @@ pub struct Review {
     pub comments: u32,
     /// Address for people.
     pub html_url: String,
+}
+
+impl Review {
+    /// Whether its text was deleted on the page of its pull request. The forge lists the review all the same, with what it said and decided.
+    pub fn is_off_page(&self) -> bool {
+        self.number == 0 && !matches!(self.state, ReviewState::Pending | ReviewState::RequestReview)
+    }
+
+    /// Whether its page does not show it any more as it was submitted, its inline comments apart.
+    pub fn is_changed(&self) -> bool {
+        self.updated_at > self.submitted_at || self.is_off_page()
+    }
 }
 
 /// Whether the newest verdict of this account asks for changes, of those after the text with this number. The forge dismisses an approval when

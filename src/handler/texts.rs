@@ -156,7 +156,7 @@ impl Reader {
             verb = self.addressed(verb, &review.body);
         }
         Some(Text {
-            edited: review.updated_at > review.submitted_at,
+            edited: review.is_changed(),
             created_at: review.submitted_at,
             left,
             note,

@@ -152,7 +152,7 @@ impl Edits {
         let is_later = own.iter().any(|note| note.updated_at > note.created_at.max(review.submitted_at));
         let unedited = unedited_key(review, own);
         let is_known = !own.is_empty() && self.store.knows_input(&unedited).await?;
-        if review.updated_at > review.submitted_at || is_later && !is_known {
+        if review.is_changed() || is_later && !is_known {
             return Ok(true);
         }
         // Deliveries do not name a review's id; an edit on the page is delivered with the number of the comment that shows it.

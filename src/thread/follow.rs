@@ -336,7 +336,7 @@ fn voided(before: &Task, task: &Task, thread: &Thread) -> Option<u32> {
     let checkpoint = task.checkpoint().filter(|c| c.review > 0 && !c.used && thread.reviewed)?;
     before.checkpoint().filter(|known| known.n == checkpoint.n)?;
     let found = thread.reviews.iter().find(|r| r.id == checkpoint.review);
-    let listed = found.is_some_and(|r| r.updated_at <= r.submitted_at);
+    let listed = found.is_some_and(|r| !r.is_changed());
     // The forge lists a review a moment after it was posted.
     let older = thread.reviews.iter().map(|r| r.number).max().unwrap_or(0) < checkpoint.number;
     if listed || (found.is_none() && older && recent(checkpoint.at)) {
@@ -422,6 +422,9 @@ mod tests {
         assert_eq!(voided(&both, &both, &thread(&[1], 0)), Some(2), "deleted");
         assert_eq!(voided(&both, &both, &thread(&[1, 2], 1)), Some(2), "edited");
         assert_eq!(voided(&both, &both, &thread(&[1, 2], 0)), None, "as it was posted");
+        let mut off_page = thread(&[1, 2], 0);
+        off_page.reviews[1].number = 0;
+        assert_eq!(voided(&both, &both, &off_page), Some(2), "deleted on the page, which the forge still lists");
         let young = task(&[1, 2], now());
         assert_eq!(voided(&young, &young, &thread(&[1], 0)), None, "not listed yet");
     }

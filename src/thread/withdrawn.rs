@@ -50,10 +50,10 @@ impl ThreadReader {
         remarks: &[&Remark],
         end: Instant,
     ) -> Vec<RemarkWithdrawn> {
-        let whole = of_review(reviews, id);
         // Who replied is asked for nothing where somebody else's review is dismissed.
         let whole = |remark: &Remark| {
-            whole.filter(|why| *why == Withdrawal::Deleted || !matches!(remark.from, Source::Reply { .. }))
+            let why = listed(reviews, id, remark);
+            why.filter(|why| *why == Withdrawal::Deleted || !matches!(remark.from, Source::Reply { .. }))
         };
         let asks = remarks.iter().any(|remark| whole(remark).is_none() && remark.item.comment.is_some());
         let inline = match asks {
@@ -91,7 +91,7 @@ async fn within<T>(end: Instant, asked: impl Future<Output = Result<T, ForgeErro
 /// What a thread that was read anyway shows of this, without a further request.
 pub(super) fn seen(task: &Task, thread: &Thread) -> Vec<RemarkWithdrawn> {
     let why = |remark: &Remark| match remark.from {
-        Source::Review(id) if thread.reviewed => of_review(&thread.reviews, id),
+        Source::Review(id) if thread.reviewed => listed(&thread.reviews, id, remark),
         Source::Comment(id) if thread.hidden.is_empty() => {
             let gone = thread.comments.iter().all(|comment| comment.id != id);
             gone.then_some(Withdrawal::Deleted)
@@ -100,6 +100,14 @@ pub(super) fn seen(task: &Task, thread: &Thread) -> Vec<RemarkWithdrawn> {
     };
     let found = |remark: &Remark| Some(RemarkWithdrawn { remark: remark.number, why: why(remark)? });
     task.numbered.open().filter_map(found).collect()
+}
+
+/// Why a remark of this review does not count any more, as far as the list of reviews shows that. Where the review's text was deleted on the
+/// page, its inline comments stand.
+fn listed(reviews: &[Review], id: i64, remark: &Remark) -> Option<Withdrawal> {
+    let is_text = matches!(remark.from, Source::Review(_)) && remark.item.path.is_none();
+    let off_page = is_text && reviews.iter().any(|review| review.id == id && review.is_off_page());
+    of_review(reviews, id).or_else(|| off_page.then_some(Withdrawal::Deleted))
 }
 
 /// Why nothing of a review counts any more. The forge itself dismisses the earlier reviews of somebody who reviews again, so a dismissal

@@ -1,7 +1,8 @@
 //! Issues and plain comments.
 
+use crate::pulls::open;
 use crate::support::forges::Lab;
-use caisson::forge::{Attachment, ForgeError, ForgeReads, ForgeWrites, IssueEdit};
+use caisson::forge::{Attachment, ForgeError, ForgeReads, ForgeWrites, Issue, IssueEdit};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -177,6 +178,9 @@ pub async fn what_moved_an_issue_is_told_apart_from_an_edit(lab: Arc<Lab>) {
     for (number, wanted) in numbers.iter().zip(wanted) {
         assert_eq!(untouched(*number).await, wanted, "issue {number}");
     }
+    // One that a migration brought keeps its time, and has whoever had that done as its author.
+    let brought = Issue { created_at: 1000, updated_at: 1000, ..lab.bot.issue(repo, numbers[0]).await.unwrap() };
+    assert!(!lab.bot.untouched(repo, &brought).await.unwrap());
     // An account that may write issues, but not code, may have changed it before the comment.
     let team = json!({ "name": "issue-writers", "permission": "write", "units_map": { "repo.issues": "write" } });
     let (status, made) = lab.hand("root").call("POST", "/orgs/lab/teams", team).await;
@@ -185,6 +189,27 @@ pub async fn what_moved_an_issue_is_told_apart_from_an_edit(lab: Arc<Lab>) {
     assert_eq!(lab.hand("root").call("PUT", &path, json!({})).await.0, 204);
     assert_eq!(untouched(numbers[1]).await, (true, false));
     assert_eq!(untouched(numbers[0]).await, (false, true));
+}
+
+/// A pull request's text is changed by whoever may write pull requests, as an issue's is by whoever may write issues.
+pub async fn who_may_write_pull_requests_alone_may_have_changed_their_texts(lab: Arc<Lab>) {
+    let place = lab.place("pull-texts").await;
+    let repo = &place.repo;
+    lab.branch(&place, "mend", &[("mend.txt", "mended\n")]);
+    let pull = open(&lab, &place, "mend", "mend").await.number;
+    tokio::time::sleep(std::time::Duration::from_millis(2100)).await;
+    lab.as_account("bob").post_comment(repo, pull, "me too").await.unwrap();
+    let untouched = async || {
+        let issue = lab.bot.issue(repo, pull).await.unwrap();
+        (issue.is_pull, issue.updated_at > issue.created_at, lab.bot.untouched(repo, &issue).await.unwrap())
+    };
+    assert_eq!(untouched().await, (true, true, true));
+    let team = json!({ "name": "pull-writers", "permission": "write", "units_map": { "repo.pulls": "write" } });
+    let (status, made) = lab.hand("root").call("POST", "/orgs/lab/teams", team).await;
+    assert_eq!(status, 201, "{made}");
+    let path = format!("/teams/{}/repos/{repo}", made["id"]);
+    assert_eq!(lab.hand("root").call("PUT", &path, json!({})).await.0, 204);
+    assert_eq!(untouched().await, (true, true, false));
 }
 
 pub async fn a_deleted_thread_is_gone_and_its_repository_is_not(lab: Arc<Lab>) {

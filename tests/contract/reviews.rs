@@ -189,6 +189,19 @@ pub async fn an_edit_on_the_page_shows(lab: Arc<Lab>) {
     assert!(now.updated_at > now.submitted_at, "{now:?}");
 }
 
+pub async fn a_review_that_was_deleted_on_its_page_is_listed_without_a_number(lab: Arc<Lab>) {
+    let place = lab.place("off-page").await;
+    let head = lab.branch(&place, "agent/1-o", &[("o.txt", "o\n")]);
+    let pull = open(&lab, &place, "agent/1-o", "WIP: o").await.number;
+    let posted = lab.bot.post_review(&place.repo, pull, &checkpoint(&head, "as posted", &[])).await.unwrap();
+    assert!(!posted.is_off_page(), "{posted:?}");
+    lab.as_account("alice").delete_comment(&place.repo, posted.number).await.unwrap();
+    let now = &lab.bot.reviews(&place.repo, pull).await.unwrap()[0];
+    assert_eq!((now.id, now.state, now.body.as_str()), (posted.id, ReviewState::Comment, "as posted"));
+    // Forgejo, and Gitea before 1.23, delete it on the page alone, and answer this request for nothing.
+    assert!(now.is_off_page() || lab.devforge().is_none(), "{now:?}");
+}
+
 pub async fn a_review_begun_earlier_is_no_edit(lab: Arc<Lab>) {
     let place = lab.place("begun").await;
     let head = lab.branch(&place, "agent/1-b", &[("b.txt", "b\n")]);

@@ -105,6 +105,20 @@ async fn an_approval_of_a_branch_that_was_set_back_does_not_count() {
     world.until_state("final-review").await;
 }
 
+/// The forge lists a review whose text was deleted on the page, where nobody can read it any more.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_checkpoint_that_was_deleted_on_the_page_is_posted_again() {
+    let world = World::new(FIX).await;
+    let (_, pull) = at_review(&world).await;
+    let shown = world.task().await.checkpoint().expect("a checkpoint").number;
+    world.alice().delete_comment(REPO, shown).expect("deleted");
+    let task = world.until("it is there again", |task| task.checkpoints.len() == 2).await;
+    assert!(task.checkpoints[0].void && task.checkpoints[1].number > shown, "{:?}", task.checkpoints);
+    world.until_said(pull, "was edited or deleted").await;
+    world.approve().await;
+    world.until_state("final-review").await;
+}
+
 /// The forge closes the pull request of a branch that is deleted.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deleted_branch_ends_the_task() {

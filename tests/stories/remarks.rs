@@ -249,6 +249,12 @@ call = [{ name = "done", arguments = { summary = "Nothing is to be done." } }]
     assert_eq!(task.numbered.open_names(), "r1, r2, r3, r4");
     let said = world.said(pull).await;
     assert!(said.last().is_some_and(|text| text.contains("⚠️ **4 remarks are open**: r1, r2, r3, r4.")), "{said:#?}");
+    // On the page its author can only delete what it says; the forge lists it all the same.
+    let second = reviews.iter().find(|review| review.body == "Shorter, please.").expect("listed");
+    world.alice().delete_comment(REPO, second.number).expect("deleted");
+    world.until("the text is gone", |task| task.numbered.open_names() == "r1, r2, r3").await;
+    let reviews = world.look().reviews(&at(), pull).await.expect("read");
+    assert!(reviews.iter().any(|review| review.id == second.id && review.is_off_page()), "{reviews:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

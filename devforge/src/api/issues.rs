@@ -258,7 +258,7 @@ pub(crate) async fn timeline(State(app): App, caller: Caller, Path((o, r, n)): I
         value["type"] = "comment".into();
         entries.push((comment.id, value));
     }
-    let reviews = issue.pull.iter().flat_map(|p| &p.reviews);
+    let reviews = issue.pull.iter().flat_map(|p| &p.reviews).filter(|v| v.number > 0);
     for review in reviews.filter(|v| !matches!(v.state, ReviewState::Pending | ReviewState::RequestReview)) {
         let html = world.review_json(repo, issue, review)["html_url"].clone();
         entries.push((

@@ -1,4 +1,4 @@
-//! Reading from Gitea; every function is one query, and lists are complete. Tests: the contract suite.
+//! Reading from Gitea; every function is one query, and lists are complete. Tests: below, and the contract suite.
 
 use super::raw::{RequestKind, seg};
 use super::{Gitea, convert, sdk, wire};
@@ -129,22 +129,13 @@ impl ForgeReads for Gitea {
     }
 
     async fn pulls_of_branch(&self, repo: &RepoRef, branch: &str) -> Result<Vec<PullRequest>> {
-        let found: Vec<wire::Pull> = match self.raw.pages(&format!("{}/pulls?state=all&sort=oldest", base(repo))).await
-        {
+        let path = format!("{}/pulls?state=all&sort=oldest", base(repo));
+        let found: Vec<Option<wire::Pull>> = match self.raw.pages(&path).await {
             // An empty repository answers 404, so its existence is queried separately.
             Err(ForgeError::NotFound(_)) => self.repository(repo).await.map(|_| Vec::new())?,
             other => other?,
         };
-        let ours = format!("{}/{}", repo.owner, repo.name).to_lowercase();
-        let mut pulls = BTreeMap::new();
-        for pull in found {
-            let pull = convert::pull(pull)?;
-            let here = pull.head_repo.as_ref().is_some_and(|name| name.to_lowercase() == ours);
-            if here && pull.head_ref == branch {
-                pulls.insert(pull.number, pull);
-            }
-        }
-        Ok(pulls.into_values().collect())
+        of_branch(found, repo, branch)
     }
 
     async fn reviews(&self, repo: &RepoRef, number: u64) -> Result<Vec<Review>> {
@@ -163,11 +154,17 @@ impl ForgeReads for Gitea {
     }
 
     async fn untouched(&self, repo: &RepoRef, issue: &Issue) -> Result<bool> {
+        let here: wire::Repo = self.raw.get(&base(repo)).await?;
+        // Brought here by a migration, which makes whoever had it done the author of what strangers wrote, and says so nowhere.
+        if issue.created_at < convert::millis(here.created_at.as_deref())? {
+            return Ok(false);
+        }
         if issue.updated_at <= issue.created_at {
             return Ok(true);
         }
         let (entries, teams) = tokio::try_join!(self.timeline(repo, issue.number), self.teams(repo))?;
-        Ok(!retitled(&entries) && !teams.iter().any(|team| team.writes_issues_alone()) && explains(&entries, issue)?)
+        let others = teams.iter().any(|team| team.edits_alone(issue.is_pull));
+        Ok(!retitled(&entries) && !others && explains(&entries, issue)?)
     }
 
     async fn changes(&self, repo: &RepoRef, number: u64) -> Result<Vec<Change>> {
@@ -193,7 +190,7 @@ impl ForgeReads for Gitea {
             return Ok(false);
         }
         // An edit within the same second, or before another entry, leaves no trace: whoever can have made it has to be a writer of the code.
-        Ok(author >= Access::Write && !teams.iter().any(|team| team.writes_issues_alone()))
+        Ok(author >= Access::Write && !teams.iter().any(|team| team.edits_alone(issue.is_pull)))
     }
 
     async fn review_comments(&self, repo: &RepoRef, number: u64, review: i64) -> Result<Vec<ReviewComment>> {
@@ -325,6 +322,21 @@ impl Gitea {
     }
 }
 
+/// Those whose head is this branch of the repository itself. Forgejo and older versions of Gitea list `null` for one that they cannot show, as one
+/// whose commits or whose fork's files are missing.
+fn of_branch(found: Vec<Option<wire::Pull>>, repo: &RepoRef, branch: &str) -> Result<Vec<PullRequest>> {
+    let ours = format!("{}/{}", repo.owner, repo.name).to_lowercase();
+    let mut pulls = BTreeMap::new();
+    for pull in found.into_iter().flatten() {
+        let pull = convert::pull(pull)?;
+        let here = pull.head_repo.as_ref().is_some_and(|name| name.to_lowercase() == ours);
+        if here && pull.head_ref == branch {
+            pulls.insert(pull.number, pull);
+        }
+    }
+    Ok(pulls.into_values().collect())
+}
+
 fn statuses(repo: &RepoRef, commit: &str) -> Result<String> {
     Ok(format!("{}/commits/{}/statuses", base(repo), commit_id(commit)?))
 }
@@ -374,4 +386,30 @@ pub(super) fn index(number: u64) -> Result<i64> {
 pub(super) fn commit_id(commit: &str) -> Result<&str> {
     let good = matches!(commit.len(), 40 | 64) && commit.bytes().all(|b| b.is_ascii_hexdigit());
     if good { Ok(commit) } else { Err(ForgeError::Invalid(format!("{commit:?} is no full commit id"))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn one_that_the_forge_cannot_show_hides_no_other() {
+        let pull = |number: u64, repo: &str, branch: &str| {
+            let here = json!({ "id": 2, "name": "shop", "full_name": repo });
+            let head = json!({ "label": branch, "ref": branch, "sha": "a".repeat(40), "repo": here });
+            json!({ "id": number, "number": number, "state": "open", "head": head, "base": { "ref": "main" } })
+        };
+        let all = json!([
+            null,
+            pull(4, "lab/shop", "agent/1-x"),
+            pull(5, "eve/shop", "agent/1-x"),
+            pull(6, "lab/shop", "other"),
+            null,
+            pull(7, "Lab/Shop", "agent/1-x"),
+        ]);
+        let found: Vec<Option<wire::Pull>> = serde_json::from_value(all).unwrap();
+        let own = of_branch(found, &RepoRef::new("lab", "shop"), "agent/1-x").unwrap();
+        assert_eq!(own.iter().map(|pull| pull.number).collect::<Vec<_>>(), [4, 7]);
+    }
 }

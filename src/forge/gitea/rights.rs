@@ -10,6 +10,7 @@ use futures_util::future::try_join_all;
 
 const CODE: &str = "repo.code";
 const ISSUES: &str = "repo.issues";
+const PULLS: &str = "repo.pulls";
 
 /// A team with access to a repository, except administrators' teams.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub struct Team {
     pub code: Access,
     /// Its right to the issues; with write access its members can change texts of others there.
     pub issues: Access,
+    /// Its right to the pull requests; with write access its members can change texts of others there.
+    pub pulls: Access,
     /// Its general right, which the forge may include in a member's permission.
     general: Access,
 }
@@ -29,9 +32,10 @@ pub struct Team {
 type Member = Option<bool>;
 
 impl Team {
-    /// Whether its members may write issues, and so change texts of others there, and not the code.
-    pub fn writes_issues_alone(&self) -> bool {
-        self.issues >= Access::Write && self.code < Access::Write
+    /// Whether its members may change texts of others, of an issue or of a pull request, and not the code.
+    pub fn edits_alone(&self, is_pull: bool) -> bool {
+        let texts = if is_pull { self.pulls } else { self.issues };
+        texts >= Access::Write && self.code < Access::Write
     }
 
     /// Whether its members' permission may show write access without write access to the code.
@@ -152,8 +156,8 @@ impl Gitea {
 
 fn read(team: wire::Team) -> Team {
     let unit = |name: &str| team.units_map.get(name).map_or(Access::None, |word| convert::access(word));
-    let (code, issues) = (unit(CODE), unit(ISSUES));
-    Team { id: team.id, code, issues, general: convert::access(&team.permission), name: team.name }
+    let (code, issues, pulls) = (unit(CODE), unit(ISSUES), unit(PULLS));
+    Team { id: team.id, code, issues, pulls, general: convert::access(&team.permission), name: team.name }
 }
 
 #[cfg(test)]
@@ -161,7 +165,17 @@ mod tests {
     use super::*;
 
     fn team(code: Access, general: Access) -> Team {
-        Team { id: 1, name: "t".into(), code, issues: Access::Write, general }
+        Team { id: 1, name: "t".into(), code, issues: Access::Write, pulls: Access::Read, general }
+    }
+
+    #[test]
+    fn texts_are_edited_by_who_may_write_issues_or_pull_requests() {
+        let issues = team(Access::Read, Access::None);
+        assert_eq!([false, true].map(|is_pull| issues.edits_alone(is_pull)), [true, false]);
+        let pulls = Team { issues: Access::Read, pulls: Access::Write, ..issues.clone() };
+        assert_eq!([false, true].map(|is_pull| pulls.edits_alone(is_pull)), [false, true]);
+        let writers = Team { code: Access::Write, ..pulls };
+        assert_eq!([false, true].map(|is_pull| writers.edits_alone(is_pull)), [false; 2]);
     }
 
     #[test]

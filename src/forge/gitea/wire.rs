@@ -53,6 +53,7 @@ pub(super) struct Repo {
     pub allow_rebase: bool,
     #[serde(default)]
     pub allow_fast_forward_only_merge: bool,
+    pub created_at: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
