@@ -15,6 +15,8 @@ mod by_products;
 mod capture;
 #[path = "trees/carry.rs"]
 mod carry;
+#[path = "trees/contents.rs"]
+mod contents;
 #[path = "trees/cuts.rs"]
 mod cuts;
 #[path = "trees/disk.rs"]

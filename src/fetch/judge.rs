@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::git::listing::{Change, Entry};
-use crate::sandbox::policy::{HIDDEN_REPOSITORY, Limits, changed_links, escapes, fold, hidden, twins, wrong_name};
+use crate::sandbox::policy::{HIDDEN_REPOSITORY, Limits, changed_links, escapes, fold, hidden, twins, wrong_names};
 use crate::sandbox::risks::{AtFetch, Links, Through, becomes_executable, rows, special};
 
 pub use crate::sandbox::policy::shown;
@@ -36,10 +36,7 @@ pub struct Findings {
 /// Judges a change: `changes` against the present tree, `entries` and `links` of the new tree.
 pub fn judge(changes: &[Change], entries: &[Entry], links: &HashMap<Vec<u8>, Vec<u8>>) -> Findings {
     let mut found = Findings::default();
-    let limits = Limits::default();
-    for change in changes.iter().filter(|c| c.status == 'A') {
-        found.never.extend(wrong_name(&change.path, &limits));
-    }
+    found.never.extend(wrong_names(changes, entries, &Limits::default()));
     found.never.extend(escapes(links, &changed_links(changes)));
     let linked = Links::new(links);
     let hidden: HashSet<&[u8]> = hidden(changes, entries).into_iter().map(|c| c.path.as_slice()).collect();
@@ -275,6 +272,9 @@ mod tests {
         assert_eq!(look(&["a\u{202e}b"]).never.len(), 1);
         let known = Change { status: 'M', old_mode: "100644".into(), ..change("a\u{202e}b", "100644") };
         assert!(judge(&[known], &[], &HashMap::new()).never.is_empty(), "the clone has it already");
+        let beside = Entry { mode: "100644".into(), id: String::new(), path: "src/aux/a.c".into() };
+        let new = judge(&[change("src/aux/b.c", "100644")], &[beside], &HashMap::new());
+        assert!(new.never.is_empty(), "and that directory: {:?}", new.never);
         assert_eq!(
             judge(&[change("s", "160000")], &[], &HashMap::new()).ask[0].why,
             "is a submodule: another repository"

@@ -146,6 +146,7 @@ pub(super) fn is_leftover(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::run::Input;
     use super::super::{Branch, RemoteUrl, Repos};
     use super::*;
 
@@ -192,6 +193,40 @@ mod tests {
         usual.fetch("shop", &url, None).await.unwrap();
         usual.resolve("shop", &main).await.unwrap();
         assert!(left(&at).iter().any(|path| path.extension().is_some_and(|end| end == "pack")), "{:?}", left(&at));
+    }
+
+    /// Adds an object without git's look at it; returns its id.
+    async fn add(dir: &Path, kind: &str, bytes: Vec<u8>) -> String {
+        let add = Git::new("hash-object").at(dir).args(["-t", kind, "-w", "--literally", "--stdin"]);
+        add.input(Input::Bytes(bytes)).line().await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_history_with_dates_and_modes_that_older_programs_wrote_is_fetched() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = Repos::new(dir.path().join("upstream")).ensure("shop").await.unwrap();
+        let tree = |mode: &str, name: &str, id: &str| {
+            let mut entry = format!("{mode} {name}\0").into_bytes();
+            entry.extend(hex::decode(id).unwrap());
+            entry
+        };
+        let file = add(&at, "blob", b"x\n".to_vec()).await;
+        let below = add(&at, "tree", tree("100644", "f", &file)).await;
+        let top = add(&at, "tree", tree("040000", "d", &below)).await;
+        let commit = format!("tree {top}\nauthor a <a@b> 1 +051800\ncommitter a <a@b>1 +0000\n\nx\n");
+        let commit = add(&at, "commit", commit.into_bytes()).await;
+        Git::new("update-ref").at(&at).args(["refs/heads/main", &commit]).ok().await.unwrap();
+        let repos = Repos::new(dir.path().join("repos"));
+        repos.fetch("shop", &RemoteUrl::parse(&at.display().to_string()).unwrap(), None).await.unwrap();
+        let main = repos.resolve("shop", &Branch::parse("main").unwrap()).await.unwrap();
+        assert_eq!(main.as_str(), commit);
+        assert_eq!(repos.files("shop", &main, 100).await.unwrap(), ["d/f"]);
+        let hidden = add(&at, "tree", tree("100644", ".git", &file)).await;
+        let wrong = format!("tree {hidden}\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\nx\n");
+        let wrong = add(&at, "commit", wrong.into_bytes()).await;
+        Git::new("update-ref").at(&at).args(["refs/heads/wrong", &wrong]).ok().await.unwrap();
+        let refused = repos.fetch("shop", &RemoteUrl::parse(&at.display().to_string()).unwrap(), None).await;
+        assert!(matches!(refused, Err(GitError::Failed { .. })), "other faults are none of history's: {refused:?}");
     }
 
     #[tokio::test]

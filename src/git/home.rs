@@ -2,11 +2,12 @@
 //!
 //! Owns every git call about it. The clone is read through a temporary git directory of ours: its objects are borrowed, its index is
 //! copied, its configuration, hooks, filters and attributes have no effect. The clone itself is only written in two ways: files of the work
-//! tree ([`Home::apply`]), or one new branch ([`Home::branch`]). (`home/files.rs`, `home/exchange.rs`). Must not judge what it brings.
+//! tree ([`Home::apply`]), or one new branch ([`Home::branch`]). (`home/files.rs`, `home/exchange.rs`, `home/pointers.rs`). Must not judge what it brings.
 //! Tests: `tests/trees/fetch.rs`, `tests/trees/edits.rs`.
 
 mod exchange;
 mod files;
+mod pointers;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

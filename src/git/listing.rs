@@ -8,7 +8,8 @@ pub const LINK: &str = "120000";
 
 /// The mode of a submodule.
 pub const SUBMODULE: &str = "160000";
-const DIRECTORY: &str = "040000";
+/// The mode of a directory.
+pub const DIRECTORY: &str = "040000";
 
 /// One line of `diff-tree --raw`.
 #[derive(Debug, Clone, PartialEq, Eq)]

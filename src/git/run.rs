@@ -28,6 +28,10 @@ const PINS: &[(&str, &str)] = &[
     ("credential.helper", ""),
     ("fetch.fsckObjects", "true"),
     ("transfer.fsckObjects", "true"),
+    // What older programs wrote into histories that nobody can change any more. Forges take it, and it deceives no one.
+    ("fetch.fsck.badTimezone", "ignore"),
+    ("fetch.fsck.missingSpaceBeforeDate", "ignore"),
+    ("fetch.fsck.zeroPaddedFilemode", "ignore"),
     ("fetch.recurseSubmodules", "false"),
     ("submodule.recurse", "false"),
     ("gc.auto", "0"),

@@ -4,9 +4,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use caisson::fetch::{FetchRequest, Refusal, prepare};
+use domain::Commit;
 
 use crate::fetch::{Home, fixed};
-use crate::world::{FILES, commit, git, git_command, write};
+use crate::world::{FILES, commit, git, git_command, head, project, write};
 
 /// The refusal after `edit`, which happens between the last check and the first write; nothing but the edit has changed.
 async fn refused_after(home: &Home, edit: impl FnOnce(&Path)) -> Refusal {
@@ -144,6 +145,62 @@ async fn ends_of_lines_as_the_clone_has_them_are_no_edit() {
     home.brought(&home.request()).await;
     let text = std::fs::read_to_string(clone.join("sum.py")).unwrap();
     assert!(text.contains("a + b\r\n"), "{text:?}");
+}
+
+/// A project whose attributes came later than this file, which is as it was.
+fn with_attributes(forge: &Path, file: (&str, &str), attributes: &str) -> Commit {
+    project(forge, &[FILES, &[file]].concat());
+    write(forge, ".gitattributes", attributes);
+    git(forge, &["add", ".gitattributes"]);
+    git(forge, &["commit", "-q", "-m", "attributes"]);
+    head(forge)
+}
+
+#[tokio::test]
+async fn ends_of_lines_that_the_commit_has_itself_are_no_edit() {
+    let base = |forge: &Path| with_attributes(forge, ("shop.sln", "Project\r\nEnd\r\n"), "*.sln text eol=crlf\n");
+    let home = Home::on(base, |forge| {
+        git(forge, &["rm", "-q", "-f", "shop.sln"]);
+        git(forge, &["commit", "-q", "-m", "work"]);
+    });
+    let sln = home.clone_dir().join("shop.sln");
+    // The index is of later than the files, as in a clone that was not made a moment ago.
+    let not_of_now = || {
+        let index = std::fs::File::options().write(true).open(home.clone_dir().join(".git/index")).unwrap();
+        index.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(3600)).unwrap();
+    };
+    not_of_now();
+    let edit = |clone: &Path| write(clone, "shop.sln", "Project\r\nMine\r\n");
+    let refusal = refused_after(&home, edit).await;
+    assert!(refusal.what.contains("shop.sln"), "{refusal:?}");
+    std::fs::remove_file(&sln).unwrap();
+    git(&home.clone_dir(), &["checkout", "-q", "--", "shop.sln"]);
+    not_of_now();
+    home.brought(&home.request()).await;
+    assert!(!sln.exists());
+}
+
+#[tokio::test]
+async fn a_file_of_git_lfs_is_no_edit_of_its_pointer() {
+    // Of "pixels" and the end of the line.
+    let digest = "6b752a24800f687461413179918b18b93b11a6e3b72cdf27efdbac90fde4d311";
+    let pointer = format!("version https://git-lfs.github.com/spec/v1\noid sha256:{digest}\nsize 7\n");
+    let base = |forge: &Path| with_attributes(forge, ("art.bin", pointer.as_str()), "*.bin filter=lfs -text\n");
+    let home = Home::on(base, |forge| {
+        git(forge, &["mv", "art.bin", "moved.bin"]);
+        git(forge, &["commit", "-q", "-m", "work"]);
+    });
+    let clone = home.clone_dir();
+    write(&clone, "art.bin", "PIXELS\n");
+    let refusal = home.refused(&home.request()).await;
+    assert!(refusal.what.contains("uncommitted") && refusal.reasons == ["`art.bin`"], "{refusal:?}");
+    write(&clone, "art.bin", "pixels\n");
+    let refusal = refused_after(&home, |clone| write(clone, "art.bin", "PIXELS\n")).await;
+    assert!(refusal.what.contains("art.bin"), "{refusal:?}");
+    write(&clone, "art.bin", "pixels\n");
+    home.brought(&home.request()).await;
+    assert!(!clone.join("art.bin").exists());
+    assert_eq!(std::fs::read_to_string(clone.join("moved.bin")).unwrap(), pointer);
 }
 
 #[tokio::test]

@@ -69,9 +69,14 @@ impl Home {
     }
 
     pub fn with(work: impl FnOnce(&Path)) -> Self {
+        Self::on(|forge| project(forge, FILES), work)
+    }
+
+    /// As [`Home::with`], on another base.
+    pub fn on(begin: impl FnOnce(&Path) -> Commit, work: impl FnOnce(&Path)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let forge = dir.path().join("forge");
-        let base = project(&forge, FILES);
+        let base = begin(&forge);
         git(dir.path(), &["clone", "--quiet", "forge", "clone"]);
         git(&forge, &["checkout", "--quiet", "-b", BRANCH]);
         work(&forge);

@@ -9,10 +9,13 @@ use std::time::Duration;
 
 use super::exchange::{Exchange, PREFIX};
 use super::{Home, LISTING};
-use crate::git::listing::Change;
+use crate::git::listing::{Change, parse_changes};
 use crate::git::run::Input;
 use crate::git::{GitError, Tree};
 use crate::text::code;
+
+/// Attributes with which git compares the bytes themselves.
+const AS_STORED: &str = "* -text !eol !ident !working-tree-encoding !filter\n";
 
 /// Uncommitted changes of a work tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,17 +35,20 @@ impl Home {
         let may_be_absent = self.look_at_all().await?;
         // Compares sizes and times again; the exit code only says whether anything differs.
         self.over("update-index").args(["-q", "--refresh"]).run().await?;
-        let flags = ["--name-status", "-z", "--no-renames", "--ignore-submodules=all"];
-        let staged =
-            self.over("diff-index").arg("--cached").args(flags).arg(self.head.as_str()).cap(LISTING).ok().await?;
-        let changed = self.over("diff-files").args(flags).cap(LISTING).ok().await?;
-        let (left_out, changed): (Vec<_>, Vec<_>) =
-            statuses(&changed).partition(|(status, path)| *status == b"D" && may_be_absent.contains(*path));
-        let paths = statuses(&staged).chain(changed).map(|(_, path)| String::from_utf8_lossy(path).into_owned());
-        let mut paths: Vec<String> = paths.collect();
+        let flags = ["-z", "--no-renames", "--ignore-submodules=all"];
+        let staged = self.over("diff-index").args(["--cached", "--name-only"]).args(flags);
+        let staged = staged.arg(self.head.as_str()).cap(LISTING).ok().await?;
+        let changed = self.over("diff-files").args(["--raw", "--no-abbrev"]).args(flags).cap(LISTING).ok().await?;
+        let changed = parse_changes(&changed).map_err(GitError::Io)?.into_iter();
+        let (left_out, changed): (Vec<Change>, Vec<Change>) =
+            changed.partition(|change| change.deleted() && may_be_absent.contains(&change.path));
+        let changed = self.without_lfs_files(&self.root, changed).await?;
+        let staged = staged.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+        let paths = staged.chain(changed.iter().map(|change| change.path.as_slice()));
+        let mut paths: Vec<String> = paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect();
         paths.sort();
         paths.dedup();
-        Ok(Uncommitted { paths, left_out: left_out.into_iter().map(|(_, path)| path.to_vec()).collect() })
+        Ok(Uncommitted { paths, left_out: left_out.into_iter().map(|change| change.path).collect() })
     }
 
     /// Clears the flags in our own index that make git ignore a file; returns files that need not exist.
@@ -113,15 +119,32 @@ impl Home {
         write.timeout(Duration::from_secs(600)).ok().await.map(drop)
     }
 
-    /// Files in `dir` that differ from `tree` at the same path, shown as code.
+    /// Files in `dir` that differ from `tree` at the same path, shown as code. A file may be as the commit has it, or as attributes turn it.
     async fn differing(&self, tree: &Tree, dir: &Path) -> Result<Vec<String>, GitError> {
+        let stored = self.different(tree, dir, AS_STORED).await?;
+        if stored.is_empty() {
+            return Ok(Vec::new());
+        }
+        let turned: HashSet<Vec<u8>> =
+            self.different(tree, dir, "").await?.into_iter().map(|change| change.path).collect();
+        let both = stored.into_iter().filter(|change| turned.contains(&change.path)).collect();
+        let differing = self.without_lfs_files(dir, both).await?;
+        Ok(differing.iter().map(|change| code(&String::from_utf8_lossy(&change.path))).collect())
+    }
+
+    /// Files in `dir` that differ from `tree` at the same path, by these attributes before all others.
+    async fn different(&self, tree: &Tree, dir: &Path, attributes: &str) -> Result<Vec<Change>, GitError> {
+        let info = self.own.path().join("info");
+        let written = std::fs::create_dir_all(&info).and_then(|()| std::fs::write(info.join("attributes"), attributes));
+        written.map_err(|e| GitError::io("the attributes", &e))?;
         let index = self.index_of(tree, dir).await?;
         // Without stored times, so that every file is read.
         self.over_tree("update-index", dir).env("GIT_INDEX_FILE", &index).args(["-q", "--refresh"]).run().await?;
         let compare = self.over_tree("diff-files", dir).env("GIT_INDEX_FILE", &index);
-        let out = compare.args(["--name-status", "-z", "--no-renames"]).cap(LISTING).ok().await?;
-        let differing = statuses(&out).filter(|(status, _)| *status != b"D");
-        Ok(differing.map(|(_, path)| code(&String::from_utf8_lossy(path))).collect())
+        let out = compare.args(["--raw", "--no-abbrev", "-z", "--no-renames"]).cap(LISTING).ok().await?;
+        let mut changes = parse_changes(&out).map_err(GitError::Io)?;
+        changes.retain(|change| !change.deleted());
+        Ok(changes)
     }
 
     /// A new index of `tree` without information about files.
@@ -130,10 +153,4 @@ impl Home {
         self.over_tree("read-tree", dir).env("GIT_INDEX_FILE", &index).arg(tree.as_str()).ok().await?;
         Ok(index)
     }
-}
-
-/// Status and path from `--name-status -z`.
-fn statuses(out: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    let mut fields = out.split(|b| *b == 0);
-    std::iter::from_fn(move || Some((fields.next()?, fields.next()?)))
 }

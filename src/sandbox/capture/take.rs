@@ -71,8 +71,13 @@ fi
 case "$4" in
     0)
         git read-tree "$1^{tree}"
-        # Compared, not written: git cannot touch a pack that is read-only, and would write every object that is in one once more.
+        # Compared, not written: git cannot touch a pack that is read-only, and would write every object that is in one once more. What has
+        # the base's very bytes is unchanged, also where attributes would store it with other ends of lines than the base does.
+        printf '* -text !eol !ident !working-tree-encoding !filter\n' > "$dir/info/attributes"
         git update-index -q --refresh >/dev/null || :
+        rm "$dir/info/attributes"
+        # Nothing runs that could write a file in the second in which it was compared.
+        touch -d "@$(($(date +%s) + 2))" "$dir/index" 2>/dev/null || :
         ;;
     # With its time: by that git knows which entries it must not trust.
     tree)
@@ -85,6 +90,17 @@ case "$4" in
         touch -d "@$second" "$dir/index"
         ;;
 esac
+# Of what stands in the place of a submodule only the commit is compared: for more, `add` would start what that repository's configuration
+# names. Without a commit it is nothing, and what lies there would be lost.
+git -c core.quotePath=false ls-files -s | sed -n 's/^160000 [0-9a-f]* 0.//p' > "$dir/submodules"
+while IFS= read -r sub; do
+    { [ -d "$sub" ] && [ ! -L "$sub" ] && [ -n "$(ls -A "./$sub")" ]; } || continue
+    if [ ! -e "$sub/.git" ] || ! git diff-files --quiet --ignore-submodules=dirty -- "$sub"; then
+        echo "$sub is a submodule: only the commit that the base names, or nothing, may be there; move what you made in it, and leave it empty" >&2
+        exit 1
+    fi
+    git update-index --skip-worktree -- "$sub"
+done < "$dir/submodules"
 git add -A .
 # What is neither taken now nor ignored by the repository itself.
 git -c core.quotePath=false ls-files -o --directory --no-empty-directory --exclude-per-directory=.gitignore > "$dir/left-out"

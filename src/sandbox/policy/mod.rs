@@ -18,7 +18,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 pub use hidden::{HIDDEN_REPOSITORY, hidden};
 pub use links::{Steps, changed_links, escapes, resolved};
-pub use names::{fold, shown, twins, wrong_name};
+pub use names::{fold, shown, twins, wrong_name, wrong_names};
 
 /// Paths that an agent may never change, because they configure the bot or run on other machines.
 pub const PROTECTED: &[&str] = &[
@@ -158,13 +158,8 @@ pub fn judge(facts: &Facts, protected: &[String], limits: &Limits) -> Vec<String
         Ok(guard) => reasons.extend(facts.changes.iter().filter_map(|c| guard.refuses(&c.path))),
         Err(pattern) => reasons.push(format!("the protected path {pattern:?} is no pattern, so nothing can be taken")),
     }
-    for change in facts.changes.iter().filter(|c| !c.deleted()) {
-        reasons.extend(wrong_kind(change));
-        // What the base calls a file is the project's business.
-        if change.status == 'A' {
-            reasons.extend(wrong_name(&change.path, limits));
-        }
-    }
+    reasons.extend(facts.changes.iter().filter(|c| !c.deleted()).filter_map(wrong_kind));
+    reasons.extend(wrong_names(&facts.changes, &facts.entries, limits));
     let refused = |change: &Change| format!("{} {HIDDEN_REPOSITORY}; a person must change it", shown(&change.path));
     reasons.extend(hidden(&facts.changes, &facts.entries).into_iter().map(refused));
     let added: HashSet<&[u8]> = facts.changes.iter().filter(|c| c.status == 'A').map(|c| c.path.as_slice()).collect();

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use unicode_normalization::UnicodeNormalization;
 
 use super::Limits;
+use crate::git::listing::{Change, DIRECTORY, Entry};
 use crate::text::is_hidden;
 
 /// A path for a sentence: printable ASCII and plain letters are kept, everything else is escaped; at most 200 characters.
@@ -50,28 +51,52 @@ fn ignorable(c: char) -> bool {
     matches!(u32::from(c), 0x200C..=0x200F | 0x202A..=0x202E | 0x206A..=0x206F | 0xFEFF)
 }
 
+/// Why new paths may not have their names. `entries`: the whole new tree. What a directory is called that was there before is the project's
+/// business.
+pub fn wrong_names(changes: &[Change], entries: &[Entry], limits: &Limits) -> Vec<String> {
+    let added: HashSet<&[u8]> = changes.iter().filter(|c| c.status == 'A').map(|c| c.path.as_slice()).collect();
+    let wrong: Vec<&[u8]> = added.iter().copied().filter(|path| !wrong_name(path, limits).is_empty()).collect();
+    if wrong.is_empty() {
+        return Vec::new();
+    }
+    let files = entries.iter().filter(|entry| entry.mode != DIRECTORY).map(|entry| entry.path.as_slice());
+    let before = files.chain(changes.iter().map(|change| change.path.as_slice())).filter(|path| !added.contains(path));
+    let directories: HashSet<&[u8]> = before.flat_map(above).collect();
+    let known = |path| {
+        let deepest = above(path).filter(|dir| directories.contains(dir)).last();
+        deepest.map_or(0, |dir| dir.len() + 1)
+    };
+    wrong.into_iter().flat_map(|path| wrong_behind(path, known(path), limits)).collect()
+}
+
 /// Why a new path may not have this name.
 pub fn wrong_name(path: &[u8], limits: &Limits) -> Vec<String> {
+    wrong_behind(path, 0, limits)
+}
+
+/// As [`wrong_name`]; the first `known` bytes, with a slash at their end, were there before.
+fn wrong_behind(path: &[u8], known: usize, limits: &Limits) -> Vec<String> {
     let name = shown(path);
     let Ok(text) = std::str::from_utf8(path) else {
         return vec![format!("the name {name} is not UTF-8")];
     };
+    let new = &text[known..];
     let mut reasons = Vec::new();
     if path.len() > limits.path_bytes {
         reasons.push(format!("the path {name} has {} bytes; at most {} are taken", path.len(), limits.path_bytes));
     }
-    let parts: Vec<&str> = text.split('/').collect();
-    if parts.len() > limits.depth {
-        reasons.push(format!("{name} lies {} directories deep; at most {} are taken", parts.len() - 1, limits.depth));
+    let depth = text.split('/').count();
+    if depth > limits.depth {
+        reasons.push(format!("{name} lies {} directories deep; at most {} are taken", depth - 1, limits.depth));
     }
-    if text.chars().any(is_hidden) {
+    if new.chars().any(is_hidden) {
         reasons
             .push(format!("the name {name} holds characters that nobody sees (control, bidirectional or zero-width)"));
     }
-    if text.starts_with('-') {
+    if known == 0 && text.starts_with('-') {
         reasons.push(format!("the name {name} starts with `-`: programs read it as an option"));
     }
-    for why in parts.iter().filter_map(|part| wrong_part(part)) {
+    for why in new.split('/').filter_map(wrong_part) {
         reasons.push(format!("the name {name} {why}"));
     }
     reasons
@@ -118,10 +143,14 @@ fn device(stem: &str) -> bool {
     ["com", "lpt"].iter().any(|kind| stem.strip_prefix(kind).is_some_and(digit))
 }
 
+/// The directories above a path, the outermost first.
+fn above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| &path[..end])
+}
+
 /// A path and the directories above it.
 fn upwards(path: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
-    slashes.chain([path.len()]).map(|end| &path[..end])
+    above(path).chain([path])
 }
 
 /// Different paths that are the same file on systems that fold case or compose letters, if one of them is new.

@@ -90,6 +90,29 @@ fn names_that_the_base_has_already_are_its_own_business() {
 }
 
 #[test]
+fn a_new_file_is_judged_without_the_directories_that_were_there_before() {
+    for (before, new, refused) in [
+        ("src/aux/a.c", "src/aux/b.c", false),
+        ("src/aux/a.c", "src/aux/deep/b.c", false),
+        ("-x/a", "-x/b", false),
+        ("a\u{200b}/ odd. /a", "a\u{200b}/ odd. /b", false),
+        ("src/aux/a.c", "src/aux/nul", true),
+        ("src/aux/a.c", "src/aux/con/b.c", true),
+        ("src/aux/a.c", "aux/b.c", true),
+        ("src/auxiliary/a.c", "src/aux/b.c", true),
+    ] {
+        let mut facts = facts(&[new, "other"]);
+        let entry = |mode: &str, path: &str| Entry { mode: mode.into(), id: String::new(), path: path.into() };
+        let above = new.rsplit_once('/').map_or("", |(above, _)| above);
+        facts.entries.extend([entry("100644", before), entry("040000", above)]);
+        assert_eq!(!judge(&facts, &[], &Limits::default()).is_empty(), refused, "{new}");
+    }
+    let gone = Change { status: 'D', old_mode: "100644".into(), ..change(b"src/aux", "000000") };
+    let facts = Facts { changes: vec![gone, change(b"src/aux/b.c", "100644")], ..Facts::default() };
+    assert_eq!(judge(&facts, &[], &Limits::default()).len(), 1, "it was no directory");
+}
+
+#[test]
 fn names_that_only_look_alike_pass() {
     let part = "p".repeat(255);
     let fine = ["git~", "git~x", "foo~1", "com12", "comx", "company.txt", "console", "a:b", part.as_str()];
