@@ -99,6 +99,10 @@ mod tests {
         assert_eq!(stands(1, &format!("FAILED t.py::x - no\n{cut}")), ChecksResult::Fail { tests: 100 });
         assert_eq!(stands(0, "PASS\n"), ChecksResult::Pass { tests: None });
         assert_eq!(stands(1, "Tests:       1 failed, 3 passed, 4 total\n"), ChecksResult::Fail { tests: 4 });
+        let phpunit = "OK, but incomplete, skipped, or risky tests!\nTests: 2, Assertions: 1, Skipped: 1.\n";
+        assert_eq!(stands(0, phpunit), ChecksResult::Pass { tests: Some(1) });
+        let gradle = "> Task :test FAILED\n\n3 tests completed, 1 failed\n\nBUILD FAILED in 2s\n";
+        assert_eq!(stands(1, gradle), ChecksResult::Fail { tests: 3 });
         assert_eq!(
             stands(101, "test a ... FAILED\ntest result: FAILED. 0 passed; 1 failed\n"),
             ChecksResult::Fail { tests: 1 }

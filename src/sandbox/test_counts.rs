@@ -1,23 +1,59 @@
 //! How many tests ran, by the summaries that test programs print.
 //!
 //! Owns the forms of these summaries: unittest, pytest, `cargo test` and nextest, node's runner and TAP, Jest, Vitest, mocha, and of `go test`,
-//! which prints no number, that there was no test. The output is untrusted: a number shows that fewer tests ran, never that one passed. Pure.
-//! Tests: below.
+//! which prints no number, that there was no test; in `lists.rs` PHPUnit, minitest, Test::Unit, ExUnit and Bats; by more than single lines
+//! RSpec (`rspec.rs`), ctest, Maven and Gradle. What no number counts makes 0 unknown. The output is untrusted: a number shows that fewer
+//! tests ran, never that one passed. Pure. Tests: below, in each file, and over outputs of the real tools in `recorded_tests.rs`.
+
+mod ctest;
+mod gradle;
+mod lists;
+mod maven;
+#[cfg(test)]
+mod recorded_tests;
+mod rspec;
+
+use std::borrow::Cow;
 
 use super::failures::plain;
 use super::verification::output::TAIL;
 
-/// The sum of all summaries of an output; none if it has none.
+/// What the output of one program says about how many tests ran.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Part {
+    /// The sum of its numbers, without skipped tests; none if it has none.
+    ran: Option<u64>,
+    /// Whether tests may have run that no number counts.
+    is_partial: bool,
+}
+
+impl Part {
+    fn and(self, other: Part) -> Part {
+        let ran = [self.ran, other.ran].into_iter().flatten().reduce(u64::saturating_add);
+        Part { ran, is_partial: self.is_partial || other.is_partial }
+    }
+}
+
+/// What the programs say whose output has to be read as a whole.
+fn parts(text: &str) -> Part {
+    let lines: Vec<Cow<'_, str>> = text.lines().map(plain).collect();
+    let parts = [ctest::read(&lines), gradle::read(&lines), maven::read(&lines), rspec::read(&lines)];
+    parts.into_iter().fold(Part::default(), Part::and)
+}
+
+/// The sum of all summaries of an output; none if it has none, or if tests may have run that they do not count.
 pub(super) fn counted(text: &str) -> Option<u64> {
-    sum(text, &["passed", "failed", "error", "errors", "xfailed", "xpassed"])
+    let counts = sum(text, &["passed", "failed", "error", "errors", "xfailed", "xpassed"]);
+    counts.filter(|_| !parts(text).is_partial)
 }
 
 /// The numbers of tests that ran now and before, without what was skipped, if an output says that these are fewer. One that may have lost its
-/// beginning says nothing, because a suite's summary may have been there.
+/// beginning, or that does not count all, says nothing, because a suite's summary may have been there.
 pub fn fewer(now: &str, before: &str) -> Option<(u64, u64)> {
     // The end of a longer output begins with a whole character.
     let is_whole = now.len() + char::MAX.len_utf8() < TAIL;
-    let counts = is_whole.then(|| unskipped(now).zip(unskipped(before))).flatten();
+    let is_known = is_whole && [now, before].into_iter().all(|text| !parts(text).is_partial);
+    let counts = is_known.then(|| unskipped(now).zip(unskipped(before))).flatten();
     counts.filter(|(now, before)| now < before)
 }
 
@@ -41,14 +77,15 @@ pub(super) fn unskipped(text: &str) -> Option<u64> {
 
 fn sum(text: &str, words_of_pytest: &[&str]) -> Option<u64> {
     let counts = text.lines().filter_map(|line| summary(plain(line).trim(), words_of_pytest));
-    counts.reduce(u64::saturating_add).filter(|count| is_known(*count, text))
+    counts.chain(parts(text).ran).reduce(u64::saturating_add).filter(|count| is_known(*count, text))
 }
 
-/// Whether this sum of the summaries may be of all tests: 0 is not where a package of Go, which prints no number, had tests.
+/// Whether this sum of the summaries may be of all tests: 0 is not where tests may have run that no number counts, as those of a package of
+/// Go, which prints none.
 fn is_known(count: u64, text: &str) -> bool {
     let of_package = |line: &str| (line.starts_with("ok") || line.starts_with("FAIL")) && line.contains('\t');
     let had_tests = |line: &str| of_package(line) && !line.ends_with(GO_NONE[1]);
-    count > 0 || !text.lines().any(|line| had_tests(plain(line).trim()))
+    count > 0 || !(parts(text).is_partial || text.lines().any(|line| had_tests(plain(line).trim())))
 }
 
 fn number(text: &str) -> Option<u64> {
@@ -64,6 +101,9 @@ fn summary(line: &str, words_of_pytest: &[&str]) -> Option<u64> {
     let bare = line.trim_matches('=').trim_start();
     if NONE.iter().any(|none| bare.starts_with(none)) || GO_NONE.iter().any(|none| line.ends_with(none)) {
         return Some(0);
+    }
+    if let Some(count) = lists::summary(line) {
+        return Some(count);
     }
     // nextest's `Summary [   0.025s] 5 tests run: 4 passed, 1 failed, 0 skipped`; `5/9 tests run` where it was stopped.
     if let Some((_, counts)) = line.strip_prefix("Summary [").and_then(|rest| rest.split_once("] ")) {
@@ -83,7 +123,7 @@ fn summary(line: &str, words_of_pytest: &[&str]) -> Option<u64> {
     }
     // Jest's `Tests:       1 failed, 3 passed, 4 total`, Vitest's `Tests  1 failed | 3 passed (4)`.
     if let Some(rest) = line.strip_prefix("Tests").map(|rest| rest.trim_start_matches(':').trim_start())
-        && (line.starts_with("Tests:") || rest.starts_with(|c: char| c.is_ascii_digit()))
+        && rest.starts_with(|c: char| c.is_ascii_digit())
     {
         return Some(worded(rest, &["passed", "failed"]));
     }
@@ -152,6 +192,7 @@ mod tests {
                 "    Summary [   0.025s] 5 tests run: 4 passed, 1 failed, 2 skipped\ntest result: ok. 0 passed; 0 failed;\n",
                 Some(5),
             ),
+            ("Tests: succeeded 3, failed 0, canceled 0, ignored 0, pending 0\n", None),
             ("", None),
         ] {
             assert_eq!(unskipped(output), expected, "{output}");
