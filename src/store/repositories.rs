@@ -91,6 +91,8 @@ pub(super) async fn put(c: &mut AnyConnection, entry: &StoredEntry) -> Result<()
             "DELETE FROM watched_pulls WHERE repository = $1",
             "DELETE FROM unread WHERE repository = $1",
             "DELETE FROM upstream_issues WHERE repository = $1",
+            // Nobody can be answered any more; under the key of another repository its people would be.
+            "UPDATE test_runs SET answered = TRUE WHERE repository = $1 AND NOT answered",
         ] {
             sqlx::query(sql).bind(&entry.key).execute(&mut *c).await?;
         }
