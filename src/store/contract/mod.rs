@@ -112,6 +112,7 @@ on_both! {
     charges::a_question_beside_a_call_is_charged_by_itself,
     charges::tokens_of_unknown_price_are_counted_apart,
     line::who_was_given_a_slot_is_remembered_until_it_is_old,
+    line::turns_follow_one_another_although_the_clock_was_set_back,
     line::what_two_live_tasks_changed_is_found_until_one_ends,
     line::files_of_a_large_checkpoint_are_all_stored,
     retention::old_rows_of_many_tasks_go_at_once,
