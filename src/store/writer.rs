@@ -268,6 +268,7 @@ async fn one(db: &mut AnyConnection, write: Write) -> (OnCommit, bool) {
         }
         Write::Audit { new, by, answer } => within!(answer, audit::keep(db, &new, by).await),
         Write::TestRun { id, step, by, answer } => within!(answer, test_runs::go_on(db, id, &step, by).await),
+        Write::Forget { repository, by, answer } => within!(answer, repositories::forget(db, &repository, by).await),
         Write::Entry { entry, answer } => within!(answer, repositories::put(db, &entry).await),
         Write::Marks { fingerprint, anew, answer } => within!(answer, packs::marks(db, &fingerprint, anew).await),
     }

@@ -132,4 +132,5 @@ on_both! {
     repositories::an_entry_is_kept_as_it_was_written_and_only_its_next_generation_replaces_it,
     repositories::an_entry_that_was_taken_out_keeps_its_generation,
     repositories::a_repository_that_is_added_again_is_read_from_then_on,
+    repositories::nothing_of_a_repository_counts_for_another_one_under_its_key,
 }
