@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bollard::models::VolumeCreateRequest;
-use protocol::broker::{ContainerLimits, ContainerSpec, Problem, ProblemKind, Purpose, RouterSpec, USERS};
+use bollard::models::{SystemInfo, VolumeCreateRequest};
+use protocol::broker::{ContainerLimits, ContainerSpec, Problem, ProblemKind, Purpose, RouterSpec, USERS, VERSION};
 
 use crate::Settings;
 use crate::engine::Engine as _;
@@ -175,4 +175,18 @@ async fn a_container_that_cannot_be_removed_keeps_no_other_one() {
     world.engine.set_stuck(None);
     let removed = reaper.reap(&["verify-3".to_owned()], &[]).await.unwrap();
     assert_eq!(removed, ["verify-1"]);
+}
+
+#[tokio::test]
+async fn an_engine_that_was_restarted_with_userns_remap_is_known_after_the_next_greeting() {
+    let world = world();
+    let users = async || world.service.core.host().await.unwrap().users_from;
+    assert_eq!(users().await, (0, 0));
+    world.engine.become_another(SystemInfo {
+        security_options: Some(vec!["name=userns".into()]),
+        docker_root_dir: Some("/var/lib/docker/200000.300000".into()),
+        ..Default::default()
+    });
+    world.service.core.hello(VERSION).await.unwrap();
+    assert_eq!(users().await, (200_000, 300_000));
 }

@@ -11,7 +11,7 @@ use bollard::models::{ContainerInspectResponse, SystemInfo, SystemInfoCgroupVers
 use protocol::broker::{EngineInfo, Problem, ProblemKind, VERSION};
 use protocol::runner::Mark;
 use sha2::{Digest, Sha256};
-use tokio::sync::{OnceCell, RwLock};
+use tokio::sync::RwLock;
 
 use crate::Settings;
 use crate::able;
@@ -38,7 +38,8 @@ pub struct Core {
     pub engine: Arc<dyn Engine>,
     /// Creating and removing containers takes a shared lock, reaping an exclusive one, so that it does not remove what is being created.
     pub floor: RwLock<()>,
-    info: OnceCell<SystemInfo>,
+    /// What containers are made by, as the engine said it last.
+    host: Mutex<Option<Host>>,
     locks: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
 }
 
@@ -50,24 +51,30 @@ impl Core {
             runner: read_runner(&settings.runner)?,
             engine,
             floor: RwLock::new(()),
-            info: OnceCell::new(),
+            host: Mutex::default(),
             locks: Mutex::default(),
             settings,
         })
     }
 
-    pub async fn info(&self) -> Result<&SystemInfo, Problem> {
-        self.info.get_or_try_init(|| self.engine.info()).await
+    /// Properties of the engine: asked once, and again with each greeting, before which it may have been restarted with another configuration.
+    pub async fn host(&self) -> Result<Host, Problem> {
+        let known = *self.host.lock().unwrap_or_else(PoisonError::into_inner);
+        match known {
+            Some(host) => Ok(host),
+            None => Ok(self.note(&self.engine.info().await?)),
+        }
     }
 
-    pub async fn host(&self) -> Result<Host, Problem> {
-        let info = self.info().await?;
-        Ok(Host {
+    fn note(&self, info: &SystemInfo) -> Host {
+        let host = Host {
             cores: info.ncpu.filter(|cores| *cores > 0).unwrap_or(1) as f64,
             cgroup2: info.cgroup_version == Some(SystemInfoCgroupVersionEnum::_2),
             ipv6: Path::new("/proc/sys/net/ipv6").exists(),
             users_from: able::users_from(info),
-        })
+        };
+        *self.host.lock().unwrap_or_else(PoisonError::into_inner) = Some(host);
+        host
     }
 
     /// The parts of a container's configuration that do not come from its spec.
@@ -86,6 +93,7 @@ impl Core {
         able::is_docker(&self.engine.version().await?)?;
         let info = self.engine.info().await?;
         able::has_runtime(&info, self.settings.runtime.as_deref())?;
+        self.note(&info);
         Ok(info)
     }
 

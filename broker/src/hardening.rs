@@ -23,7 +23,7 @@ use crate::seccomp;
 /// Directory in a layer with the differences to the tree.
 pub const UPPER: &str = "upper";
 
-/// Properties of the engine, asked once.
+/// Properties of the engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Host {
     /// Number of processor cores, beyond which the engine refuses limits.

@@ -1,4 +1,4 @@
-//! Deletes old data and maintains the local repositories, regularly and in small slices.
+//! Deletes old data, maintains the local repositories and removes those that nobody needs, regularly and in small slices.
 //!
 //! Owns when; the configuration's `[keep]` says what is old enough, the store and `git` how it is deleted. Tests: below, and
 //! `src/store/contract/retention.rs`.
@@ -104,7 +104,15 @@ impl Cleanup {
                 return;
             }
         };
-        for key in &(self.repositories)() {
+        let mut keys = (self.repositories)();
+        match self.taken_out(&keys).await {
+            Ok(others) => keys.extend(others),
+            Err(error) => {
+                let error = format!("{error:#}");
+                tracing::warn!(error, "local repositories that were taken out stay; tried again tomorrow");
+            }
+        }
+        for key in &keys {
             let tidied = async {
                 for (_, task, base) in bases.iter().filter(|(repository, ..)| repository == key) {
                     // A base that is already lost must not prevent the clean-up.
@@ -124,6 +132,25 @@ impl Cleanup {
                 tracing::warn!(%error, key, "a local repository could not be tidied; tried again tomorrow");
             }
         }
+    }
+
+    /// Local repositories of none of these keys that tasks still have. Others that were taken out are removed.
+    async fn taken_out(&self, keys: &[String]) -> Result<Vec<String>> {
+        let store = self.machine.store();
+        let mut needed: HashSet<String> = store.repositories_with_tasks().await?.into_iter().collect();
+        needed.extend(store.open_test_runs().await?.into_iter().map(|row| row.repository));
+        let mut others = self.repos.keys()?;
+        others.retain(|key| !keys.contains(key));
+        let (kept, gone): (Vec<String>, Vec<String>) = others.into_iter().partition(|key| needed.contains(key));
+        for key in gone {
+            // Added since.
+            if (self.repositories)().contains(&key) {
+                continue;
+            }
+            self.repos.remove(&key).await?;
+            tracing::info!(key, "removed a local repository that is not configured any more");
+        }
+        Ok(kept)
     }
 
     /// Whether refs with this number are of no task, and of no test run that is not answered: that one's commit may stand on no branch.
@@ -294,6 +321,32 @@ mod tests {
         repos.forget_task("shop", id.0).await.expect("forgotten");
         repos.tidy("shop", Duration::ZERO).await.expect("tidied");
         assert_eq!(repos.has("shop", &base).await, Ok(false), "nothing else kept it");
+    }
+
+    #[tokio::test]
+    async fn a_repository_that_was_taken_out_goes_with_its_last_task() {
+        let dir = tempfile::tempdir().expect("dir");
+        let store = Store::open(dir.path()).await.expect("open");
+        let task = created_in("till", &store, "opened:3").await;
+        let cleanup = Cleanup { repositories: Arc::new(|| vec!["shop".to_owned()]), ..cleanup(&store, dir.path()) };
+        for key in ["shop", "till", "lab"] {
+            let commit = "commit refs/remotes/origin/main\ncommitter a <a@b> 1 +0000\ndata 1\nx\n";
+            cleanup.repos.fast_import(key, commit.to_owned()).await.expect("imported");
+        }
+        let left = async || {
+            cleanup.tidy().await;
+            let mut keys = cleanup.repos.keys().expect("read");
+            keys.sort();
+            keys
+        };
+        assert_eq!(left().await, ["shop", "till"], "nobody has work in the third");
+        feed_at(20, &store, &task, "closed", Input::IssueClosed).await;
+        cleanup.machine.delete(task.id, &cleanup.repos).await.expect("deleted");
+        assert_eq!(left().await, ["shop"]);
+        let repos = dir.path().join("repos");
+        std::fs::create_dir(repos.join("making-a1")).expect("made");
+        assert_eq!(cleanup.repos.forget_locks().expect("looked"), 1, "of a removal that was cut off");
+        assert_eq!(std::fs::read_dir(repos).expect("read").count(), 1, "nothing is left of them");
     }
 
     #[tokio::test]

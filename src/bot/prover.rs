@@ -3,7 +3,8 @@
 //!
 //! Owns when it is tested and the consequences; `crate::barrier` tests it. A test that fails to run is repeated; with a mismatch no task
 //! starts until a test succeeds, which is repeated when anything changes that the proof depends on, and regularly. An unfit runner is
-//! reported once, and tasks are refused. Tests: `tests/barrier/proof.rs`.
+//! reported once, and tasks are refused. A proof says nothing of another engine, which may take the place of the one that was tried while
+//! the bot runs. Tests: below, `tests/barrier/proof.rs`.
 
 use crate::barrier::{self, BarrierSetup, BarrierState, Key, Outdated, Proof, RouterUnderTest, Untested};
 use crate::bot::router_spec;
@@ -13,7 +14,7 @@ use crate::config::process::{Hardening, Network, Sandbox};
 use crate::egress::Egress;
 use crate::sandbox::broker::Broker;
 use crate::sandbox::{ProvenImages, Sandboxes};
-use protocol::broker::ContainerLimits;
+use protocol::broker::{ContainerLimits, EngineInfo};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -22,6 +23,9 @@ use tokio::sync::watch;
 const AGAIN: Duration = Duration::from_secs(15);
 /// Time after a mismatch, because its cause may be outside of the proof's key.
 const MENDED: Duration = Duration::from_secs(300);
+
+/// Time between two looks whether the engine is the one that was tried.
+const ENGINE: Duration = Duration::from_secs(60);
 
 /// Proves the barrier, and publishes its state.
 pub struct Prover {
@@ -91,11 +95,18 @@ impl Prover {
 
     /// Runs as long as the bot.
     pub async fn stay(&self) {
-        let mut wanted = Vec::new();
+        let (mut wanted, mut tried) = (Vec::new(), None);
         loop {
-            self.until_known(&wanted).await;
+            // Asked before, so that a change meanwhile is noticed.
+            let engine = self.broker.hello().await.ok();
+            if self.until_known(&wanted).await {
+                tried = engine;
+            }
             if *self.standing.borrow() == BarrierState::Proven {
-                wanted = self.images.asked_to_prove().await;
+                wanted = tokio::select! {
+                    images = self.images.asked_to_prove() => images,
+                    () = self.until_another(tried.as_ref()) => Vec::new(),
+                };
             } else {
                 self.until_changed(&wanted).await;
             }
@@ -107,12 +118,13 @@ impl Prover {
         self.until_known(&[]).await;
     }
 
-    async fn until_known(&self, wanted: &[String]) {
+    /// Returns when there is a verdict; false when an earlier one stands, because this one's image could not be tried.
+    async fn until_known(&self, wanted: &[String]) -> bool {
         loop {
             match self.prove(wanted).await {
                 Ok(standing) => {
                     self.now_known(standing);
-                    return;
+                    return true;
                 }
                 Err(trouble) => {
                     tracing::warn!(%trouble, "the barrier could not be tried; no task starts before");
@@ -123,10 +135,27 @@ impl Prover {
                     }
                     tokio::time::sleep(AGAIN).await;
                     if proven {
-                        return;
+                        return false;
                     }
                 }
             }
+        }
+    }
+
+    /// Returns when the engine, its configuration or the broker is another one than was `tried`; then nothing is proven any more.
+    async fn until_another(&self, tried: Option<&EngineInfo>) {
+        loop {
+            tokio::time::sleep(ENGINE.min(self.mended)).await;
+            // While it is away no container is made.
+            let Ok(present) = self.broker.hello().await else { continue };
+            if tried == Some(&present) {
+                continue;
+            }
+            tracing::warn!(engine = present.engine, "the engine is not as it was tried: the barrier is proven anew");
+            self.images.forget_proofs();
+            let why = "the engine, or its configuration, is another one than was tried".to_owned();
+            self.standing.send_replace(BarrierState::Waiting(why));
+            return;
         }
     }
 
@@ -231,6 +260,63 @@ impl Prover {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::git::Repos;
+    use crate::sandbox::Settings;
+    use crate::sandbox::broker::SocketBroker;
+    use protocol::broker::BrokerAnswer;
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+    use tokio::net::UnixListener;
+
+    fn engine(name: &str) -> EngineInfo {
+        EngineInfo {
+            version: 1,
+            installation: "box".into(),
+            engine: name.into(),
+            kernel: "6".into(),
+            cgroup: "2".into(),
+            daemon: "d".into(),
+            runner: "r".into(),
+            runner_file: String::new(),
+            runner_mark: None,
+            seccomp: "s".into(),
+            images: Vec::new(),
+            runtime: None,
+            gpus: "none".into(),
+            plain_workspaces: true,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Answers greetings with one of these engines after the other, and then with the last one.
+    async fn greet(listener: &UnixListener, engines: &[EngineInfo]) {
+        for at in 0.. {
+            let mut stream = BufReader::new(listener.accept().await.unwrap().0);
+            let mut line = String::new();
+            stream.read_line(&mut line).await.unwrap();
+            let answer = serde_json::to_string(&BrokerAnswer::Ok(&engines[at.min(engines.len() - 1)])).unwrap();
+            stream.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn another_engine_than_was_tried_has_to_be_proven() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("broker.sock");
+        let (listener, broker) = (UnixListener::bind(&socket).unwrap(), Arc::new(SocketBroker::new(&socket)));
+        let config = Arc::new(Process::from_layers(&dir.path().join("caisson.toml"), "", &|_| None).unwrap());
+        let (repos, settings) = (Repos::new(dir.path()), Settings::new(dir.path(), "image"));
+        let sandboxes = Sandboxes::new(broker.clone(), None, repos, settings, 1).unwrap();
+        let (prover, standing) = Prover::new(config, broker, None, &sandboxes);
+        let prover = prover.mended_within(Duration::from_millis(1));
+        prover.now_known(BarrierState::Proven);
+        let (old, new) = (engine("Docker 1"), engine("Docker 2"));
+        tokio::select! {
+            () = prover.until_another(Some(&old)) => {}
+            () = greet(&listener, &[old.clone(), old.clone(), new]) => {}
+        }
+        let standing = standing.borrow().clone();
+        assert!(matches!(&standing, BarrierState::Waiting(why) if why.contains("than was tried")), "{standing:?}");
+    }
 
     #[test]
     fn it_is_proven_with_the_most_that_any_repository_may_use() {

@@ -20,7 +20,7 @@ const EXPIRES_MS: i64 = 30 * 24 * 3600 * 1000;
 /// Time between two searches for expired tasks.
 const EXPIRY: Duration = Duration::from_secs(60 * 60);
 
-/// Gives free slots to queued tasks, and ends tasks without an event for 30 days.
+/// Gives free slots to queued tasks, and ends tasks to which nothing happened for 30 days, as far as the forge was read.
 pub struct Slots {
     machine: Arc<Machine>,
     barrier: watch::Receiver<BarrierState>,
@@ -91,13 +91,23 @@ impl Slots {
     async fn expire(&self) -> Result<bool, StoreError> {
         let Some(now) = self.machine.clock().agreed() else { return Ok(false) };
         for row in self.machine.own_rows().await? {
-            if now - row.updated_at > EXPIRES_MS && !row.busy() {
+            let is_old = |at: i64| at.saturating_sub(row.updated_at) > EXPIRES_MS;
+            if is_old(now) && !row.busy() && is_old(self.heard_until(&row.repository, now).await?) {
                 let id = TaskId(row.id);
                 let ended = self.machine.feed(id, &format!("expired:{id}:{}", row.seq), Input::Expired, None).await;
                 unless_unreadable(id, ended)?;
             }
         }
         Ok(true)
+    }
+
+    /// Until when a repository was read: after the bot or the forge was away, what people said since then is still to be read. One that is not
+    /// configured is read by nobody.
+    async fn heard_until(&self, repository: &str, now: i64) -> Result<i64, StoreError> {
+        match self.config.repository(repository) {
+            Some(_) => Ok(self.machine.store().watermark(repository).await?.unwrap_or(0).min(now)),
+            None => Ok(now),
+        }
     }
 }
 
@@ -134,6 +144,30 @@ mod tests {
         assert!(!slots.expire().await.expect("asked"));
         assert_eq!(state().await, "queued");
         machine.clock().hear(now() - 60_000);
+        assert!(slots.expire().await.expect("asked"));
+        assert_eq!(state().await, "expired");
+    }
+
+    /// As after a start: the forge's clock is heard before the first round has read what people said meanwhile.
+    #[tokio::test]
+    async fn nobody_is_late_before_what_they_said_was_read() {
+        let dir = tempfile::tempdir().expect("dir");
+        let store = Store::open(dir.path()).await.expect("open");
+        let id = created(&store, "opened:3").await.id;
+        let machine = Machine::new(store.clone(), 1).0;
+        let place = "owner = \"lab\"\nname = \"shop\"\nid = 1\nsecret_files = [\"s\"]\n";
+        let slots = slots(&machine, &format!("[[repositories]]\nkey = \"shop\"\n{place}"));
+        let state = async || store.task_row(id).await.expect("read").expect("there").state;
+        let since = store.task_row(id).await.expect("read").expect("there").updated_at;
+        machine.clock().hear(now() - 60_000);
+        for read in [None, Some(since + EXPIRES_MS)] {
+            if let Some(at) = read {
+                store.set_watermark("shop", at).await.expect("stored");
+            }
+            assert!(slots.expire().await.expect("asked"));
+            assert_eq!(state().await, "queued", "read until {read:?}");
+        }
+        store.set_watermark("shop", since + EXPIRES_MS + 1).await.expect("stored");
         assert!(slots.expire().await.expect("asked"));
         assert_eq!(state().await, "expired");
     }

@@ -167,7 +167,7 @@ impl Posts {
         let (at, key) = (post.repository.1, post.key());
         let mut interrupted = false;
         if !tidy {
-            let ours = self.own_reviews(at, post.number, &key, &new.notes, true).await?;
+            let ours = self.own_reviews(at, post.number, &key, new, true).await?;
             if let Some(found) = ours.whole {
                 return Ok(found);
             }
@@ -187,19 +187,20 @@ impl Posts {
             }
             Err(other) => return Err(other.into()),
         }
-        match self.own_reviews(at, post.number, &key, &new.notes, false).await?.whole {
+        match self.own_reviews(at, post.number, &key, new, false).await?.whole {
             Some(review) => Ok(review),
             None => Err(Trouble::later("the forge took the review but does not show it whole")),
         }
     }
 
-    /// Looks for our review with this key and these notes; removes what interrupted tries left.
+    /// Looks for our review with this key and these notes; removes what interrupted tries left. One of another commit is left alone: it is from
+    /// before a copy of the state directory was put back, and nobody approves by it what it does not show.
     async fn own_reviews(
         &self,
         at: &RepoRef,
         pull: u64,
         key: &str,
-        notes: &[Note],
+        NewReview { commit, notes, .. }: &NewReview,
         before: bool,
     ) -> Result<OwnReviews, Trouble> {
         let mut ours = OwnReviews::default();
@@ -209,7 +210,8 @@ impl Posts {
                 continue;
             }
             let pending = review.state == ReviewState::Pending;
-            let marked = self.is_marked(&review.body, key);
+            let of_commit = review.commit.is_empty() || review.commit == *commit;
+            let marked = of_commit && self.is_marked(&review.body, key);
             if pending && before {
                 self.forge.delete_review(at, pull, review.id).await?;
                 ours.interrupted = true;

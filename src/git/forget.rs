@@ -1,10 +1,10 @@
-//! Deletion in the bot's repositories: refs of a task, and then unreferenced objects.
+//! Deletion in the bot's repositories: refs of a task, and then unreferenced objects; or a whole repository.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::fetching::PackWriter;
-use super::repos::TRANSFER;
+use super::repos::{MAKING, TRANSFER};
 use super::run::{Git, Input};
 use super::{GitError, Repos};
 
@@ -42,6 +42,39 @@ impl Repos {
         let list = Git::new("for-each-ref").at(&dir).args(["--format=%(refname)", "refs/caisson/"]).ok().await?;
         let number = |line: &str| line.strip_prefix("refs/caisson/")?.split('/').next()?.parse().ok();
         Ok(String::from_utf8_lossy(&list).lines().filter_map(number).collect())
+    }
+
+    /// Keys of the repositories that are here.
+    ///
+    /// # Errors
+    /// When their directory cannot be read.
+    pub fn keys(&self) -> Result<Vec<String>, GitError> {
+        let failed = |e: std::io::Error| GitError::io(&self.dir.display().to_string(), &e);
+        let entries = match std::fs::read_dir(&self.dir) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(failed)?,
+        };
+        let mut keys = Vec::new();
+        for entry in entries {
+            let name = entry.map_err(failed)?.file_name();
+            keys.extend(name.to_str().and_then(|name| name.strip_suffix(".git")).map(str::to_owned));
+        }
+        Ok(keys)
+    }
+
+    /// Removes a repository with everything in it. Only where nobody works with it any more.
+    ///
+    /// # Errors
+    /// When its files cannot be removed.
+    pub async fn remove(&self, key: &str) -> Result<(), GitError> {
+        let path = self.path(key)?;
+        let failed = |e: std::io::Error| GitError::io(&path.display().to_string(), &e);
+        let _one = self.making.lock().await;
+        // Renamed first, so that a crash leaves no incomplete repository.
+        let aside = tempfile::Builder::new().prefix(MAKING).tempdir_in(&self.dir).map_err(failed)?;
+        std::fs::rename(&path, aside.path().join("removed")).map_err(failed)?;
+        let removed = tokio::task::spawn_blocking(move || aside.close()).await;
+        removed.map_err(|e| GitError::Io(e.to_string()))?.map_err(failed)
     }
 
     /// Repacks, and removes unreferenced objects older than `unborn` (normally [`UNBORN`]). Other processes may read and write meanwhile.

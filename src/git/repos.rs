@@ -16,12 +16,15 @@ use super::{Auth, Branch, GitError, RemoteUrl};
 /// How long a fetch or push may take.
 pub(super) const TRANSFER: Duration = Duration::from_secs(600);
 
+/// How the names of directories begin in which repositories are made, and from which they are removed.
+pub(super) const MAKING: &str = "making-";
+
 /// All repositories below one directory.
 #[derive(Debug, Clone)]
 pub struct Repos {
-    dir: PathBuf,
-    /// Locked while a repository is created, because several tasks may need it at once.
-    making: Arc<tokio::sync::Mutex<()>>,
+    pub(super) dir: PathBuf,
+    /// Locked while a repository is created or removed, because several tasks may need it at once.
+    pub(super) making: Arc<tokio::sync::Mutex<()>>,
     pub(super) limits: FetchLimits,
 }
 
@@ -69,8 +72,8 @@ impl Repos {
         Self { limits, ..self }
     }
 
-    /// Removes lock files and incomplete packs of killed git processes and gives their number. Only for the holder of the state
-    /// directory's lock, before git runs, so that none of them is in use.
+    /// Removes lock files and incomplete packs of killed git processes, and repositories that were being made or removed, and gives their
+    /// number. Only for the holder of the state directory's lock, before git runs, so that none of them is in use.
     ///
     /// # Errors
     /// When the directory cannot be read or one of these files not removed.
@@ -83,7 +86,12 @@ impl Repos {
             for entry in std::fs::read_dir(&folder)? {
                 let entry = entry?;
                 if entry.file_type()?.is_dir() {
-                    folders.push(entry.path());
+                    if folder == self.dir && entry.file_name().to_string_lossy().starts_with(MAKING) {
+                        std::fs::remove_dir_all(entry.path())?;
+                        found += 1;
+                    } else {
+                        folders.push(entry.path());
+                    }
                 } else if entry.path().extension().is_some_and(|end| end == "lock") || is_leftover(&entry.path()) {
                     std::fs::remove_file(entry.path())?;
                     found += 1;
@@ -128,7 +136,7 @@ impl Repos {
             private_dir(&self.dir)?;
             // Created in a temporary directory and renamed, so that a crash leaves no incomplete repository.
             let making = tempfile::Builder::new()
-                .prefix("making-")
+                .prefix(MAKING)
                 .tempdir_in(&self.dir)
                 .map_err(|e| GitError::Io(format!("{}: {e}", path.display())))?;
             Git::new("init").args(["--bare", "--quiet", "--template="]).at(making.path()).ok().await?;

@@ -31,6 +31,11 @@ impl ProvenImages {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
     }
 
+    /// Accepts no image any more, because the engine is not the one with which they were proven.
+    pub fn forget_proofs(&self) {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().clear();
+    }
+
     /// Accepts images with these ids.
     pub fn proven(&self, ids: impl IntoIterator<Item = String>) {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().extend(ids);

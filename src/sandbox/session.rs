@@ -139,7 +139,7 @@ impl Session {
             _ => from_broker(e),
         })?;
         broker.start(&spec.name).await.map_err(from_broker)?;
-        let attached = Self::attach_as(broker, &spec.name, VERSION, epoch, ids, HELLO).await?;
+        let attached = Self::attach_as(broker, &spec.name, VERSION, epoch, ids, HELLO, from_link).await?;
         let (session, welcome) = attached.ok_or_else(|| from_link(&LinkError::Silent))?;
         enough(welcome.lacks)?;
         Ok(session)
@@ -151,14 +151,16 @@ impl Session {
     }
 
     /// Attaches to a task's container, in the version that its runner speaks; none if that does not answer the greeting within `patience`.
+    /// `failed` says what another failure of the connection is.
     pub(super) async fn attach(
         broker: &dyn Broker,
         record: &Record,
         epoch: u64,
         ids: Arc<AtomicU64>,
         patience: Duration,
+        failed: fn(&LinkError) -> SandboxError,
     ) -> Result<Option<(Self, Welcome)>> {
-        Self::attach_as(broker, &record.name, record.runner, epoch, ids, patience).await
+        Self::attach_as(broker, &record.name, record.runner, epoch, ids, patience, failed).await
     }
 
     async fn attach_as(
@@ -168,13 +170,14 @@ impl Session {
         epoch: u64,
         ids: Arc<AtomicU64>,
         patience: Duration,
+        failed: fn(&LinkError) -> SandboxError,
     ) -> Result<Option<(Self, Welcome)>> {
         let stream = broker.attach(name).await.map_err(from_broker)?;
         let epoch = connection_epoch(epoch, &ids);
         let (link, welcome) = match Link::attach_as(Box::new(stream), epoch, version, patience).await {
             Ok(attached) => attached,
             Err(LinkError::Silent) => return Ok(None),
-            Err(e) => return Err(from_link(&e)),
+            Err(e) => return Err(failed(&e)),
         };
         let boot = welcome.boot.clone();
         let unacked = Mutex::new(welcome.known.iter().map(|known| known.id).collect());

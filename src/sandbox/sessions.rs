@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use domain::Loss;
 use protocol::broker::ContainerState;
+use protocol::runner::VERSION;
 use tokio::sync::Mutex;
 
 use super::core::Core;
@@ -87,9 +88,12 @@ impl Sessions {
 
     async fn attach(&self, record: &Record) -> Result<(Session, Welcome)> {
         let Core { broker, epoch, ids, settings, .. } = self.core.as_ref();
-        match Session::attach(broker.as_ref(), record, *epoch, Arc::clone(ids), settings.hello).await {
+        // What one of another version refuses is that version's matter.
+        let failed = if record.runner == VERSION { follows_another } else { session::from_link };
+        match Session::attach(broker.as_ref(), record, *epoch, Arc::clone(ids), settings.hello, failed).await {
             Ok(Some(attached)) => Ok(attached),
             Ok(None) => Err(self.unanswered(record.task).await),
+            Err(SandboxError::Gone(loss @ Loss::Unknown)) => Err(self.lost(record.task, loss)),
             Err(e) => Err(self.unless_trusted(record.task, e).await),
         }
     }
@@ -150,4 +154,13 @@ impl Sessions {
         self.put(record.task, Arc::new(session)).await;
         self.core.records.change(record.task, |record| record.boot = Some(boot))
     }
+}
+
+/// As [`session::from_link`]. A prepared sandbox obeyed this installation, so one whose runner refuses it now has obeyed a later life than this
+/// one: a copy of the state directory was put back, and the task's log knows nothing of what happened in there since.
+fn follows_another(e: &LinkError) -> SandboxError {
+    let LinkError::Refused(why) = e else { return session::from_link(e) };
+    let why = crate::text::one_line(crate::text::cut(why, 200).0);
+    tracing::warn!(why, "a sandbox obeys a later life than this one: was a copy of the state directory put back?");
+    SandboxError::Gone(Loss::Unknown)
 }

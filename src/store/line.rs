@@ -26,7 +26,7 @@ pub struct Turn {
     pub repository: String,
     /// Login of the account that gave the command.
     pub person: String,
-    /// Unix milliseconds.
+    /// Unix milliseconds; later than each turn before, whatever the clock said.
     pub at: i64,
 }
 
@@ -46,9 +46,10 @@ impl Store {
     }
 }
 
-/// Records that a task got a slot.
+/// Records that a task got a slot: later than everybody before, also after the clock was set back, because these times are an order.
 pub(super) async fn granted(c: &mut AnyConnection, id: TaskId, now: i64) -> Result<(), StoreError> {
-    let sql = "INSERT INTO turns (repository, person, at) SELECT repository, asker, $1 FROM tasks WHERE id = $2 \
+    let sql = "INSERT INTO turns (repository, person, at) SELECT repository, asker, \
+               (SELECT CASE WHEN COALESCE(MAX(at), 0) < $1 THEN $1 ELSE MAX(at) + 1 END FROM turns) FROM tasks WHERE id = $2 \
                ON CONFLICT (repository, person) DO UPDATE SET at = excluded.at";
     sqlx::query(sql).bind(now).bind(id.0).execute(c).await?;
     Ok(())

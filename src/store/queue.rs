@@ -174,6 +174,12 @@ pub(super) enum Write {
         entry: Box<StoredEntry>,
         answer: Reply<()>,
     },
+    Forget {
+        repository: String,
+        /// The life that forgets it.
+        by: i64,
+        answer: Reply<()>,
+    },
     Marks {
         fingerprint: String,
         anew: bool,

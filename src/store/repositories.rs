@@ -1,7 +1,7 @@
 //! Entries of repositories, shared by all hosts. `config/entry.rs` and `bot/entries.rs` own their content and sealing. Tests:
 //! `contract/repositories.rs`.
 
-use super::{Store, StoreError, queue};
+use super::{Store, StoreError, leases, queue};
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
@@ -66,6 +66,15 @@ impl Store {
     pub async fn put_entry(&self, entry: StoredEntry) -> Result<(), StoreError> {
         self.writer.ask(|answer| queue::Write::Entry { entry: Box::new(entry), answer }).await
     }
+
+    /// Forgets how far a repository was read, and what its people granted and asked for, because its key names another one of the forge's now.
+    ///
+    /// # Errors
+    /// [`StoreError::Elsewhere`] when another host works for it.
+    pub async fn forget_repository(&self, key: &str) -> Result<(), StoreError> {
+        let (repository, by) = (key.to_owned(), self.life());
+        self.writer.ask(|answer| queue::Write::Forget { repository, by, answer }).await
+    }
 }
 
 pub(super) async fn put(c: &mut AnyConnection, entry: &StoredEntry) -> Result<(), StoreError> {
@@ -86,20 +95,36 @@ pub(super) async fn put(c: &mut AnyConnection, entry: &StoredEntry) -> Result<()
         if live > 0 {
             return Err(StoreError::Live { repository: entry.key.clone() });
         }
-        for sql in [
-            "DELETE FROM grants WHERE repository = $1",
-            "DELETE FROM watched_pulls WHERE repository = $1",
-            "DELETE FROM unread WHERE repository = $1",
-            "DELETE FROM upstream_issues WHERE repository = $1",
-        ] {
-            sqlx::query(sql).bind(&entry.key).execute(&mut *c).await?;
-        }
+        forget_people(c, &entry.key).await?;
+        sqlx::query("DELETE FROM addresses WHERE repository = $1").bind(&entry.key).execute(&mut *c).await?;
     }
     let sql = "INSERT INTO repositories (key, document, sealed, generation, written_at, written_by) VALUES ($1, $2, $3, $4, $5, $6) \
                ON CONFLICT (key) DO UPDATE SET document = excluded.document, sealed = excluded.sealed, \
                generation = excluded.generation, written_at = excluded.written_at, written_by = excluded.written_by";
     let query = sqlx::query(sql).bind(&entry.key).bind(&entry.document).bind(&entry.sealed).bind(entry.generation);
     query.bind(entry.written_at).bind(&entry.written_by).execute(c).await?;
+    Ok(())
+}
+
+/// As [`Store::forget_repository`], by this life.
+pub(super) async fn forget(c: &mut AnyConnection, key: &str, by: i64) -> Result<(), StoreError> {
+    leases::fence(c, key, by).await?;
+    forget_watermarks(c, key).await?;
+    forget_people(c, key).await
+}
+
+/// Deletes what people of a repository granted and asked for.
+async fn forget_people(c: &mut AnyConnection, key: &str) -> Result<(), StoreError> {
+    for sql in [
+        "DELETE FROM grants WHERE repository = $1",
+        "DELETE FROM watched_pulls WHERE repository = $1",
+        "DELETE FROM unread WHERE repository = $1",
+        "DELETE FROM upstream_issues WHERE repository = $1",
+        // Nobody can be answered any more; under the key of another repository its people would be.
+        "UPDATE test_runs SET answered = TRUE WHERE repository = $1 AND NOT answered",
+    ] {
+        sqlx::query(sql).bind(key).execute(&mut *c).await?;
+    }
     Ok(())
 }
 

@@ -271,6 +271,7 @@ async fn one(db: &mut AnyConnection, write: Write) -> (OnCommit, bool) {
         }
         Write::Audit { new, by, answer } => within!(answer, audit::keep(db, &new, by).await),
         Write::TestRun { id, step, by, answer } => within!(answer, test_runs::go_on(db, id, &step, by).await),
+        Write::Forget { repository, by, answer } => within!(answer, repositories::forget(db, &repository, by).await),
         Write::Entry { entry, answer } => within!(answer, repositories::put(db, &entry).await),
         Write::Marks { fingerprint, anew, answer } => within!(answer, packs::marks(db, &fingerprint, anew).await),
     }
@@ -305,6 +306,9 @@ async fn watermark(
 ) -> Result<(), StoreError> {
     if let Some((repository, epoch)) = by {
         leases::fence(connection, &repository, epoch).await?;
+    }
+    if at == 0 {
+        return run_sql(sqlx::query("DELETE FROM watermarks WHERE repository = $1").bind(name), connection).await;
     }
     let sql = "INSERT INTO watermarks (repository, at) VALUES ($1, $2) \
                ON CONFLICT (repository) DO UPDATE SET at = excluded.at";

@@ -15,10 +15,20 @@ pub struct Moves {
 }
 
 impl Moves {
-    /// Asks the forge where the repository is now, and tells its live tasks of a new name once.
+    /// Asks the forge where the repository is now, and tells its live tasks of a new name once. Of another repository that had this key before,
+    /// by an entry of the file, nothing counts for this one.
     pub async fn find(&self, entry: &Repository, feed: &dyn Feed) -> Result<RepoRef, Trouble> {
         let now = self.addresses.look(entry).await?;
-        let kept = self.store.address(&entry.key).await?.filter(|kept| kept.forge_id == entry.id);
+        let known = self.store.address(&entry.key).await?;
+        if known.as_ref().is_some_and(|known| known.forge_id != entry.id) {
+            tracing::warn!(
+                key = entry.key,
+                id = entry.id,
+                "another repository has this key now: the one before is forgotten"
+            );
+            self.store.forget_repository(&entry.key).await?;
+        }
+        let kept = known.filter(|kept| kept.forge_id == entry.id);
         let (owner, name) = kept.as_ref().map_or((&entry.owner, &entry.name), |kept| (&kept.owner, &kept.name));
         let before = RepoRef::new(owner, name);
         if kept.is_some() && before == now {

@@ -14,7 +14,7 @@ use crate::trouble::Trouble;
 use domain::{Access, Commit, TestRun};
 use std::collections::HashMap;
 
-/// How the names of the watermarks begin of commits whose statuses say that a run waits for room: since when, and 0 once they don't.
+/// How the names of the watermarks begin of commits whose statuses say that a run waits for room: since when, until they don't.
 const WAITING: &str = "test-waits:";
 
 /// How their names begin for one pull request and command.
@@ -124,6 +124,7 @@ impl TestRequests {
     async fn end_earlier(&self, at: &RepoRef, key: &str, pull: &PullRequest, run: &TestRun) -> Result<(), Trouble> {
         let begins = waiting(key, pull.number, run);
         for (name, since) in self.store.watermarks(&begins).await? {
+            // Earlier versions left a 0 where it is over.
             let earlier = name.strip_prefix(&begins).filter(|it| since > 0 && *it != pull.head_sha);
             let Some(commit) = earlier else { continue };
             match self.show_waited(at, commit, run, test_overtaken()).await {

@@ -3,7 +3,7 @@
 use crate::world::{FIX, PATIENCE, REPO, World, held, next_second};
 use caisson::cli::store::location;
 use caisson::sandbox::broker::Broker;
-use caisson::store::{RequestText, Store, TakeBack};
+use caisson::store::{Address, RequestText, Store, TakeBack};
 use domain::{Account, Source, TaskId};
 use std::time::{Duration, Instant};
 
@@ -106,6 +106,26 @@ async fn what_is_allowed_for_the_repository_is_there_for_later_tasks_until_it_is
     assert!(world.store().grants("shop").await.expect("read").is_empty());
     world.approve().await;
     until_told(&world, "open 0 ").await;
+}
+
+/// As after the entry of the file was given to another repository.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_allowed_for_the_repository_is_not_allowed_for_another_one_under_its_key() {
+    let mut world = World::networked(FIX, "").await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix\n\n/allow semver.org repo").expect("issue");
+    world.until_state("awaiting-review").await;
+    assert_eq!(world.store().grants("shop").await.expect("read").len(), 1);
+    world.kill();
+    let store = Store::open(location(&world.config).expect("a place")).await.expect("the store");
+    let before = Address { repository: "shop".into(), forge_id: 4711, owner: "lab".into(), name: "other".into() };
+    store.keep_address(before).await.expect("kept");
+    drop(store);
+    world.start().await;
+    let end = Instant::now() + PATIENCE;
+    while !world.store().grants("shop").await.expect("read").is_empty() {
+        assert!(Instant::now() < end, "it is still allowed");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

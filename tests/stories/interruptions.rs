@@ -1,7 +1,9 @@
 //! The bot is killed, hooks are lost, the forge is unavailable: the task ends as without these.
 
 use crate::world::{FIX, PATIENCE, REPO, World, held};
-use caisson::forge::{ForgeReads as _, RepoRef, ReviewState};
+use caisson::checkpoint::mark;
+use caisson::config::Secret;
+use caisson::forge::{ForgeReads as _, ForgeWrites as _, Gitea, NewReview, RepoRef, ReviewState};
 use domain::{Event, Task};
 use std::time::Duration;
 
@@ -67,6 +69,29 @@ async fn a_cut_review_leaves_exactly_one() {
     let pull = task.pull.expect("a pull request");
     let reviews = world.said(pull).await.iter().filter(|text| text.contains("Checkpoint 1")).count();
     assert_eq!(reviews, 1);
+}
+
+/// As after a copy of the state directory was put back: what was posted since stands on the forge, about work that is lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_review_of_another_commit_is_no_checkpoint_although_it_has_its_mark() {
+    let mut world = World::new(FIX).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    let pull = task.pull.expect("a pull request");
+    world.stop().await;
+    let token = Secret::new(world.forge.add_token("caisson").expect("a token"));
+    let bot = Gitea::new(&world.forge.url().parse().expect("an address"), token, "test").expect("a client");
+    let key = Secret::read(&world.config.mark_key_file()).expect("a key");
+    let mark = mark::mark(key.bytes(), &format!("{}:review:{}", task.id, task.next_n()));
+    let commit = task.checkpoint().and_then(|it| it.commit.clone()).expect("a commit").to_string();
+    let lost = NewReview { commit, body: format!("### Of work that is lost\n\n{mark}"), notes: Vec::new() };
+    let lost = bot.post_review(&RepoRef::new("lab", "shop"), pull, &lost).await.expect("posted");
+    world.approve().await;
+    world.start().await;
+    let task = world.until_state("final-review").await;
+    assert_ne!(task.checkpoint().map(|it| it.review), Some(lost.id), "nobody is shown that one for this work");
+    let of_this = |text: &&String| text.contains("### Final review ");
+    assert_eq!(world.said(pull).await.iter().filter(of_this).count(), 1);
 }
 
 /// A line of 64 KiB gets a note, and the forge fails at each note on its file.

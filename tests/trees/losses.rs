@@ -68,6 +68,26 @@ async fn another_boot_is_no_sandbox_of_ours_and_an_engine_that_is_away_is_no_los
     assert_eq!(gone(&world.sandboxes).await, Loss::EngineRestarted);
 }
 
+/// As after a copy of the state directory was put back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sandbox_that_obeys_a_later_life_is_made_anew() {
+    let world = World::new().await;
+    let life = |epoch| {
+        let settings = Settings::new(world.dir.path().join("state"), "local");
+        Sandboxes::new(world.broker.clone(), Some(world.doors.clone()), world.repos.clone(), settings, epoch)
+            .expect("sandboxes")
+    };
+    let later = life(7);
+    later.of_tasks.prepare(&world.spec(1)).await.expect("prepared");
+    let action = Action::Bash { command: "echo work >README.md".to_owned() };
+    later.actions.act(1, 1, &action, Limits { wall_ms: 20_000, output_bytes: 100 }).await.expect("acted");
+    let earlier = life(6);
+    assert_eq!(gone(&earlier).await, Loss::Unknown);
+    earlier.of_tasks.prepare(&world.spec(1)).await.expect("made anew");
+    assert_eq!(earlier.of_tasks.open(1).await, Ok(false));
+    assert_eq!(earlier.looks.text(1, "README.md", 100).await, Ok(Some("# Demo\n".to_owned())));
+}
+
 /// What a look reads. It is repeated once, as by the outbox, because the first one may be what notices that its connection is over.
 async fn looked(world: &World) -> Result<Option<String>, SandboxError> {
     match world.sandboxes.looks.text(1, "README.md", 100).await {

@@ -36,6 +36,8 @@ struct State {
     networks: BTreeMap<String, Network>,
     /// The machine's table, while it is loaded.
     table: Option<String>,
+    /// What it says of itself.
+    info: SystemInfo,
 }
 
 /// Point of a call's failure.
@@ -115,6 +117,11 @@ impl MemoryEngine {
     pub fn end_all(&self) {
         let ended = ContainerStateStatusEnum::EXITED;
         self.state().containers.values_mut().for_each(|it| it.status = ended);
+    }
+
+    /// Goes on with another configuration, as after a restart with one.
+    pub fn become_another(&self, info: SystemInfo) {
+        self.state().info = info;
     }
 
     /// Removes every network, as `docker network prune` does where no container runs.
@@ -230,7 +237,7 @@ impl Engine for MemoryEngine {
     }
 
     async fn info(&self) -> Result<SystemInfo, Problem> {
-        self.call(|_| Ok(SystemInfo::default()))
+        self.call(|state| Ok(state.info.clone()))
     }
 
     async fn image(&self, reference: &str) -> Result<Option<ImageInspect>, Problem> {

@@ -21,6 +21,17 @@ pub async fn who_was_given_a_slot_is_remembered_until_it_is_old(fresh: Fresh) {
     assert!(store.turns().await.expect("read").is_empty());
 }
 
+pub async fn turns_follow_one_another_although_the_clock_was_set_back(fresh: Fresh) {
+    let store = fresh.open().await;
+    for (issue, repository, at) in [(3, "shop", 1_000), (4, "till", 20), (5, "lab", 20)] {
+        let task = tests::created_in(repository, &store, &format!("opened:{issue}")).await;
+        feed_at(at, &store, &task, &format!("place:{}", task.id), Input::SlotFree).await;
+    }
+    let turns = store.turns().await.expect("read");
+    let turns: Vec<(&str, i64)> = turns.iter().map(|turn| (turn.repository.as_str(), turn.at)).collect();
+    assert_eq!(turns, [("lab", 1_002), ("shop", 1_000), ("till", 1_001)]);
+}
+
 /// Records a checkpoint of a task that changes these files.
 async fn capture(store: &Store, id: TaskId, paths: &[&str]) {
     let mut task = store.task(id).await.expect("folded");

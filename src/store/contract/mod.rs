@@ -112,6 +112,7 @@ on_both! {
     charges::a_question_beside_a_call_is_charged_by_itself,
     charges::tokens_of_unknown_price_are_counted_apart,
     line::who_was_given_a_slot_is_remembered_until_it_is_old,
+    line::turns_follow_one_another_although_the_clock_was_set_back,
     line::what_two_live_tasks_changed_is_found_until_one_ends,
     line::files_of_a_large_checkpoint_are_all_stored,
     retention::old_rows_of_many_tasks_go_at_once,
@@ -132,4 +133,5 @@ on_both! {
     repositories::an_entry_is_kept_as_it_was_written_and_only_its_next_generation_replaces_it,
     repositories::an_entry_that_was_taken_out_keeps_its_generation,
     repositories::a_repository_that_is_added_again_is_read_from_then_on,
+    repositories::nothing_of_a_repository_counts_for_another_one_under_its_key,
 }

@@ -77,3 +77,15 @@ pub async fn a_repository_that_is_added_again_is_read_from_then_on(fresh: Fresh)
     assert!(left(&own).await.is_empty());
     assert_eq!(left(&others).await, others);
 }
+
+pub async fn nothing_of_a_repository_counts_for_another_one_under_its_key(fresh: Fresh) {
+    let store = fresh.open().await;
+    for repository in ["shop", "till"] {
+        store.set_watermark(&format!("first:{repository}"), 7).await.expect("stored");
+        store.could_not_read(repository, 4, 1).await.expect("noted");
+    }
+    store.forget_repository("shop").await.expect("forgotten");
+    assert_eq!(store.unread().await.expect("read"), [("till".to_owned(), 4)]);
+    let firsts = store.watermarks("first:").await.expect("read");
+    assert_eq!(firsts, [("first:till".to_owned(), 7)]);
+}

@@ -189,6 +189,8 @@ pub async fn every_projection_is_read_back(fresh: Fresh) {
     let of_shop = [("start:shop:assigned".to_owned(), -1), ("start:shop:label:a_b".to_owned(), 7)];
     assert_eq!(store.watermarks("start:shop:").await.expect("read"), of_shop);
     assert_eq!(store.watermarks("start_").await.expect("read"), []);
+    store.set_watermark("start:shop2:writer", 0).await.expect("forgotten");
+    assert_eq!(store.watermark("start:shop2:writer").await.expect("read"), None);
     store.could_not_read("shop", 4, 1).await.expect("noted");
     store.could_not_read("shop", 4, 2).await.expect("noted");
     assert_eq!(store.unread().await.expect("read"), [("shop".to_owned(), 4)]);

@@ -132,8 +132,16 @@ pub async fn a_repository_that_is_taken_out_is_watched_no_more(fresh: Fresh) {
         written_at: 1,
         written_by: "a test".into(),
     };
+    store.take_up_test_run(new("comment:3#0", "till", 10)).await.expect("asked");
     store.put_entry(entry("[x]", 1)).await.expect("put");
+    let open = async || {
+        let rows = store.open_test_runs().await.expect("read");
+        rows.into_iter().map(|row| row.repository).collect::<Vec<_>>()
+    };
     assert_eq!(watched(&store).await.len(), 1);
+    assert_eq!(open().await, ["shop", "till"]);
     store.put_entry(entry("", 2)).await.expect("taken out");
     assert!(watched(&store).await.is_empty());
+    // Who asked for it cannot be answered, and another repository may get the key.
+    assert_eq!(open().await, ["till"]);
 }
