@@ -47,7 +47,8 @@ fn a_step_of_a_task_takes_its_project_file_from_one_place() {
 
 #[test]
 fn a_step_of_a_task_takes_what_the_operator_says_of_sandboxes_hosts_and_budgets_from_one_place() {
-    let mut callers = of_sources(r"\b(?:sandbox_of|allowed_of|denied_of|refusals_of|budget_of|own_budget_of|Granted::of)\(");
+    let mut callers =
+        of_sources(r"\b(?:sandbox_of|allowed_of|denied_of|refusals_of|budget_of|own_budget_of|Granted::of)\(");
     callers.retain(|caller| caller.starts_with("src/effect/"));
     callers.dedup();
     assert_eq!(callers, ["src/effect/policy.rs: of"]);
