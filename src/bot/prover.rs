@@ -310,9 +310,10 @@ mod tests {
         let prover = prover.mended_within(Duration::from_millis(1));
         prover.now_known(BarrierState::Proven);
         let (old, new) = (engine("Docker 1"), engine("Docker 2"));
+        let greetings = [old.clone(), old.clone(), new];
         tokio::select! {
             () = prover.until_another(Some(&old)) => {}
-            () = greet(&listener, &[old.clone(), old.clone(), new]) => {}
+            () = greet(&listener, &greetings) => {}
         }
         let standing = standing.borrow().clone();
         assert!(matches!(&standing, BarrierState::Waiting(why) if why.contains("than was tried")), "{standing:?}");
