@@ -95,18 +95,16 @@ impl Prover {
 
     /// Runs as long as the bot.
     pub async fn stay(&self) {
-        let (mut wanted, mut tried) = (Vec::new(), None);
+        // Asked before anything is tried, so that a change meanwhile is noticed. It stays the same while further images are tried, because
+        // those that were proven before are not tried again with them.
+        let (mut wanted, mut tried) = (Vec::new(), self.broker.hello().await.ok());
         loop {
-            // Asked before, so that a change meanwhile is noticed.
-            let engine = self.broker.hello().await.ok();
-            if self.until_known(&wanted).await {
-                tried = engine;
-            }
+            self.until_known(&wanted).await;
             if *self.standing.borrow() == BarrierState::Proven {
-                wanted = tokio::select! {
-                    images = self.images.asked_to_prove() => images,
-                    () = self.until_another(tried.as_ref()) => Vec::new(),
-                };
+                tokio::select! {
+                    images = self.images.asked_to_prove() => wanted = images,
+                    engine = self.until_another(tried.as_ref()) => (wanted, tried) = (Vec::new(), Some(engine)),
+                }
             } else {
                 self.until_changed(&wanted).await;
             }
@@ -118,13 +116,13 @@ impl Prover {
         self.until_known(&[]).await;
     }
 
-    /// Returns when there is a verdict; false when an earlier one stands, because this one's image could not be tried.
-    async fn until_known(&self, wanted: &[String]) -> bool {
+    /// Returns when there is a verdict, or an earlier one stands, because a further image could not be tried.
+    async fn until_known(&self, wanted: &[String]) {
         loop {
             match self.prove(wanted).await {
                 Ok(standing) => {
                     self.now_known(standing);
-                    return true;
+                    return;
                 }
                 Err(trouble) => {
                     tracing::warn!(%trouble, "the barrier could not be tried; no task starts before");
@@ -135,15 +133,15 @@ impl Prover {
                     }
                     tokio::time::sleep(AGAIN).await;
                     if proven {
-                        return false;
+                        return;
                     }
                 }
             }
         }
     }
 
-    /// Returns when the engine, its configuration or the broker is another one than was `tried`; then nothing is proven any more.
-    async fn until_another(&self, tried: Option<&EngineInfo>) {
+    /// Returns what the engine is when it, its configuration or the broker is another one than was `tried`; then nothing is proven any more.
+    async fn until_another(&self, tried: Option<&EngineInfo>) -> EngineInfo {
         loop {
             tokio::time::sleep(ENGINE.min(self.mended)).await;
             // While it is away no container is made.
@@ -155,7 +153,7 @@ impl Prover {
             self.images.forget_proofs();
             let why = "the engine, or its configuration, is another one than was tried".to_owned();
             self.standing.send_replace(BarrierState::Waiting(why));
-            return;
+            return present;
         }
     }
 
@@ -310,9 +308,9 @@ mod tests {
         let prover = prover.mended_within(Duration::from_millis(1));
         prover.now_known(BarrierState::Proven);
         let (old, new) = (engine("Docker 1"), engine("Docker 2"));
-        let greetings = [old.clone(), old.clone(), new];
+        let greetings = [old.clone(), old.clone(), new.clone()];
         tokio::select! {
-            () = prover.until_another(Some(&old)) => {}
+            present = prover.until_another(Some(&old)) => assert_eq!(present, new, "it is compared with from then on"),
             () = greet(&listener, &greetings) => {}
         }
         let standing = standing.borrow().clone();

@@ -321,10 +321,15 @@ impl Home {
     /// When one of them cannot be read.
     pub async fn links(&self, entries: &[Entry]) -> Result<HashMap<Vec<u8>, Vec<u8>>, GitError> {
         let links: Vec<&Entry> = entries.iter().filter(|e| e.mode == LINK).collect();
-        let ids: String = links.iter().map(|e| format!("{}\n", e.id)).collect();
-        let read = self.git("cat-file").args(["--batch", "--buffer"]).input(Input::Bytes(ids.into_bytes()));
-        let targets = parse_batch(&read.cap(LISTING).ok().await?).map_err(GitError::Io)?;
+        let ids: Vec<&str> = links.iter().map(|e| e.id.as_str()).collect();
+        let targets = parse_batch(&self.cat("--batch", &ids).await?).map_err(GitError::Io)?;
         Ok(links.into_iter().map(|e| e.path.clone()).zip(targets).collect())
+    }
+
+    /// What `cat-file` says of these objects, all of them at once.
+    async fn cat(&self, how: &str, ids: &[&str]) -> Result<Vec<u8>, GitError> {
+        let ids: String = ids.iter().map(|id| format!("{id}\n")).collect();
+        self.git("cat-file").args([how, "--buffer"]).input(Input::Bytes(ids.into_bytes())).cap(LISTING).ok().await
     }
 
     /// Pushes the fetched commit to another repository; the clone stays as it is.

@@ -43,8 +43,9 @@ fn parts(text: &str) -> Part {
 
 /// The sum of all summaries of an output; none if it has none, or if tests may have run that they do not count.
 pub(super) fn counted(text: &str) -> Option<u64> {
-    let counts = sum(text, &["passed", "failed", "error", "errors", "xfailed", "xpassed"]);
-    counts.filter(|_| !parts(text).is_partial)
+    let whole = parts(text);
+    let counts = sum(text, whole, &["passed", "failed", "error", "errors", "xfailed", "xpassed"]);
+    counts.filter(|_| !whole.is_partial)
 }
 
 /// The numbers of tests that ran now and before, without what was skipped, if an output says that these are fewer. One that may have lost its
@@ -52,14 +53,22 @@ pub(super) fn counted(text: &str) -> Option<u64> {
 pub fn fewer(now: &str, before: &str) -> Option<(u64, u64)> {
     // The end of a longer output begins with a whole character.
     let is_whole = now.len() + char::MAX.len_utf8() < TAIL;
-    let is_known = is_whole && [now, before].into_iter().all(|text| !parts(text).is_partial);
-    let counts = is_known.then(|| unskipped(now).zip(unskipped(before))).flatten();
+    let of_all = |text: &str| {
+        let whole = parts(text);
+        if whole.is_partial { None } else { ran(text, whole) }
+    };
+    let counts = is_whole.then(|| of_all(now).zip(of_all(before))).flatten();
     counts.filter(|(now, before)| now < before)
 }
 
 /// As [`counted`], without pytest's errors, which are mostly files that could not be loaded, and less what unittest and node's runner skipped and
 /// count all the same; 0 where pytest skipped all.
 pub(super) fn unskipped(text: &str) -> Option<u64> {
+    ran(text, parts(text))
+}
+
+/// As [`unskipped`]; `whole`: the [`parts`] of the text.
+fn ran(text: &str, whole: Part) -> Option<u64> {
     let (mut skipped, mut none_left) = (0_u64, None);
     for line in text.lines().map(plain) {
         let line = line.trim();
@@ -70,22 +79,22 @@ pub(super) fn unskipped(text: &str) -> Option<u64> {
         skipped = skipped.saturating_add(count.and_then(number).unwrap_or(0));
         none_left = none_left.or(of_pytest(line).filter(|before| worded(before, &["skipped"]) > 0).map(|_| 0));
     }
-    let executed = sum(text, &["passed", "failed", "xfailed", "xpassed"]);
+    let executed = sum(text, whole, &["passed", "failed", "xfailed", "xpassed"]);
     let ran = executed.map(|ran| ran.saturating_sub(skipped)).or(none_left);
-    ran.filter(|ran| is_known(*ran, text))
+    ran.filter(|ran| is_known(*ran, text, whole))
 }
 
-fn sum(text: &str, words_of_pytest: &[&str]) -> Option<u64> {
+fn sum(text: &str, whole: Part, words_of_pytest: &[&str]) -> Option<u64> {
     let counts = text.lines().filter_map(|line| summary(plain(line).trim(), words_of_pytest));
-    counts.chain(parts(text).ran).reduce(u64::saturating_add).filter(|count| is_known(*count, text))
+    counts.chain(whole.ran).reduce(u64::saturating_add).filter(|count| is_known(*count, text, whole))
 }
 
 /// Whether this sum of the summaries may be of all tests: 0 is not where tests may have run that no number counts, as those of a package of
 /// Go, which prints none.
-fn is_known(count: u64, text: &str) -> bool {
+fn is_known(count: u64, text: &str, whole: Part) -> bool {
     let of_package = |line: &str| (line.starts_with("ok") || line.starts_with("FAIL")) && line.contains('\t');
     let had_tests = |line: &str| of_package(line) && !line.ends_with(GO_NONE[1]);
-    count > 0 || !(parts(text).is_partial || text.lines().any(|line| had_tests(plain(line).trim())))
+    count > 0 || !(whole.is_partial || text.lines().any(|line| had_tests(plain(line).trim())))
 }
 
 fn number(text: &str) -> Option<u64> {

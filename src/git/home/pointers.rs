@@ -10,10 +10,9 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::{Home, LISTING, os_path};
+use super::{Home, os_path};
 use crate::git::GitError;
 use crate::git::listing::{Change, parse_batch};
-use crate::git::run::Input;
 
 /// First line of each pointer.
 const VERSION: &str = "version https://git-lfs.github.com/spec/v1";
@@ -88,20 +87,15 @@ impl Home {
         if ids.is_empty() {
             return Ok(HashMap::new());
         }
-        let sizes = self.cat("--batch-check", ids.into_iter()).await?;
+        let sizes = self.cat("--batch-check", &Vec::from_iter(ids)).await?;
         let sizes = String::from_utf8_lossy(&sizes);
         let small: Vec<&str> = sizes.lines().filter_map(small).collect();
         if small.is_empty() {
             return Ok(HashMap::new());
         }
-        let texts = parse_batch(&self.cat("--batch", small.iter().copied()).await?).map_err(GitError::Io)?;
+        let texts = parse_batch(&self.cat("--batch", &small).await?).map_err(GitError::Io)?;
         let pointer = |(id, text): (&str, Vec<u8>)| Some((id.to_owned(), Pointer::parse(&text)?));
         Ok(small.into_iter().zip(texts).filter_map(pointer).collect())
-    }
-
-    async fn cat<'a>(&self, how: &str, ids: impl Iterator<Item = &'a str>) -> Result<Vec<u8>, GitError> {
-        let ids: String = ids.map(|id| format!("{id}\n")).collect();
-        self.git("cat-file").args([how, "--buffer"]).input(Input::Bytes(ids.into_bytes())).cap(LISTING).ok().await
     }
 }
 
