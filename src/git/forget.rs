@@ -44,7 +44,7 @@ impl Repos {
         Ok(String::from_utf8_lossy(&list).lines().filter_map(number).collect())
     }
 
-    /// Keys of the repositories that are here.
+    /// Keys of the repositories that are here, in their order.
     ///
     /// # Errors
     /// When their directory cannot be read.
@@ -59,6 +59,7 @@ impl Repos {
             let name = entry.map_err(failed)?.file_name();
             keys.extend(name.to_str().and_then(|name| name.strip_suffix(".git")).map(str::to_owned));
         }
+        keys.sort();
         Ok(keys)
     }
 

@@ -81,8 +81,12 @@ pub(super) async fn append(c: &mut AnyConnection, a: &Append) -> Result<Appended
         super::changed::forget(c, a.task.id).await?;
     }
     write_step(c, a.task.id, a.expected_seq, &a.step, a.now).await?;
-    // A step without events does not count as activity.
+    // A step without events does not count as activity; what it leaves of a task that is over is trimmed later all the same.
     if a.step.events.is_empty() {
+        if a.task.state.ended() {
+            let sql = "UPDATE tasks SET trimmed = FALSE WHERE id = $1 AND trimmed";
+            sqlx::query(sql).bind(a.task.id.0).execute(c).await?;
+        }
         return Ok(Appended::Done);
     }
     project_task(c, a).await?;

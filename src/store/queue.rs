@@ -188,9 +188,10 @@ pub(super) enum Write {
 }
 
 impl Write {
-    /// Whether it holds a value that may take a server's usual patience to arrive there.
+    /// Whether it holds a value that may take a server's usual patience to arrive there. No pack does: meanwhile no host keeps its leases, and
+    /// a task goes on without it.
     pub fn is_large(&self) -> bool {
-        matches!(self, Self::Pack { body, .. } | Self::Picture { body, .. } if body.len() > LARGE)
+        matches!(self, Self::Picture { body, .. } if body.len() > LARGE)
     }
 }
 
@@ -264,5 +265,22 @@ impl Writer {
         self.queue.send(message(answer)).await.map_err(|_| StoreError::Closed)?;
         let unknown = || StoreError::Broken("whether this was stored is not known".to_owned());
         Ok(async move { reply.await.unwrap_or_else(|_| Err(unknown())) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_file_has_longer_and_a_pack_has_not() {
+        let body = |bytes: usize| vec![7; bytes];
+        let file = |bytes| {
+            let (task, digest, answer) = (TaskId(1), "a".to_owned(), oneshot::channel().0);
+            Write::Picture { task, digest, epoch: 1, body: body(bytes), answer }
+        };
+        assert_eq!([LARGE, LARGE + 1].map(|bytes| file(bytes).is_large()), [false, true]);
+        let (task, commit, answer) = (TaskId(1), "a".to_owned(), oneshot::channel().0);
+        assert!(!Write::Pack { task, commit, epoch: 1, body: body(LARGE + 1), answer }.is_large());
     }
 }

@@ -126,8 +126,10 @@ async fn with_all(c: &mut AnyConnection, sql: &str, ids: &[i64]) -> Result<(), S
 
 pub(super) const HANDLED: &str = "DELETE FROM deliveries WHERE uuid IN (SELECT uuid FROM deliveries \
      WHERE handled_at IS NOT NULL AND handled_at < $1 ORDER BY handled_at LIMIT $2)";
-pub(super) const UNTRIMMED: &str =
-    "SELECT id FROM tasks WHERE NOT live AND NOT trimmed AND updated_at < $1 ORDER BY updated_at LIMIT $2";
+/// Without those of which something younger is to be done, or was, such as an answer to a question that left no event.
+pub(super) const UNTRIMMED: &str = "SELECT id FROM tasks WHERE NOT live AND NOT trimmed AND updated_at < $1 \
+     AND NOT EXISTS (SELECT 1 FROM effects WHERE effects.task = tasks.id AND effects.created_at >= $1) \
+     ORDER BY updated_at LIMIT $2";
 pub(super) const OVERDUE: &str =
     "SELECT id, repository FROM tasks WHERE NOT live AND updated_at < $1 ORDER BY updated_at, id LIMIT $2 OFFSET $3";
 /// Without keys of live tasks, which are as old as the task.

@@ -22,6 +22,11 @@ fn waiting(key: &str, number: u64, run: &TestRun) -> String {
     format!("{WAITING}{key}:{number}:{}:", run.bug)
 }
 
+/// The name for the present head.
+fn waiting_head(key: &str, pull: &PullRequest, run: &TestRun) -> String {
+    format!("{}{}", waiting(key, pull.number, run), pull.head_sha)
+}
+
 impl TestRequests {
     /// `/test-pr --off` of `login`; `key` is the text's.
     pub(super) async fn test_off(
@@ -37,7 +42,7 @@ impl TestRequests {
             let pull = self.forge.pull(&at, number).await?;
             for one in &watched {
                 self.end_earlier(&at, &entry.key, &pull, &one.run).await?;
-                self.show_waited(&at, &pull.head_sha, &one.run, test_waited()).await?;
+                self.end_head(&at, &entry.key, &pull, &one.run).await?;
             }
         }
         self.store.unwatch_pull(&entry.key, number, &format!("{key}~off"), now()).await?;
@@ -74,7 +79,7 @@ impl TestRequests {
         self.end_earlier(at, key, pull, &seen.run).await?;
         if !pull.open {
             tracing::info!(repository = key, number, "closed, so nothing is run at its pushes any more");
-            self.show_waited(at, &pull.head_sha, &seen.run, test_waited()).await?;
+            self.end_head(at, key, pull, &seen.run).await?;
             self.store.unwatch_seen(key, number, seen).await?;
             return Ok(false);
         }
@@ -86,7 +91,7 @@ impl TestRequests {
         let name = |what| format!("push:{key}:{number}:{}:{commit}~{what}", seen.run.bug);
         if let Some(why) = self.bars_push(entry, seen, (pull, at)).await? {
             self.answers.answer_once(entry, number, &name("ended"), &said(why)).await?;
-            self.show_waited(at, &pull.head_sha, &seen.run, test_waited()).await?;
+            self.end_head(at, key, pull, &seen.run).await?;
             self.store.unwatch_seen(key, number, seen).await?;
             return Ok(false);
         }
@@ -113,8 +118,7 @@ impl TestRequests {
             return Ok(());
         }
         // Noted first, so that a status which stands is known.
-        let name = format!("{}{}", waiting(key, pull.number, run), pull.head_sha);
-        self.store.set_watermark_of(key, &name, now()).await?;
+        self.store.set_watermark_of(key, &waiting_head(key, pull, run), now()).await?;
         let new = NewStatus { context, state, description, target_url };
         Ok(self.forge.post_status(at, &pull.head_sha, &new).await?)
     }
@@ -133,6 +137,12 @@ impl TestRequests {
             }
         }
         Ok(())
+    }
+
+    /// Has the head's status say that no run waits for room, because nothing is run at pushes any more, and forgets that one did.
+    async fn end_head(&self, at: &RepoRef, key: &str, pull: &PullRequest, run: &TestRun) -> Result<(), Trouble> {
+        self.show_waited(at, &pull.head_sha, run, test_waited()).await?;
+        Ok(self.store.set_watermark_of(key, &waiting_head(key, pull, run), 0).await?)
     }
 
     /// Has a status of this commit that says that its run waits for room say with these words that it is not made: nobody makes it once another

@@ -72,6 +72,7 @@ async fn a_run_that_waits_for_room_is_not_waited_for_once_that_is_taken_back() {
     let line = until_status(&world, &commit, "caisson/test", StatusState::Error).await;
     assert!(line.contains("nothing is run at pushes here any more"), "{line}");
     world.until_said(pull, "nothing is run at pushes here from now on").await;
+    assert_eq!(world.store().watermarks("test-waits:").await.expect("read"), [], "nothing is noted of it any more");
 }
 
 /// A commit that was pushed over is tested no more, so its status waits for nothing.

@@ -114,6 +114,12 @@ pub async fn what_an_ended_task_was_asked_is_trimmed_as_well(fresh: Fresh) {
     feed_at(40, &store, &task, "reply:asks:1", starting).await;
     assert!(trimmed(40).await > 0, "not old enough");
     assert_eq!(trimmed(41).await, 0);
+    // What leaves no event, as a question that cannot be paid, is no activity.
+    let task = store.task(id).await.expect("folded");
+    feed_at(50, &store, &task, "attached:1", Input::LogAttached).await;
+    assert_eq!(store.task_row(id).await.expect("read").expect("there").updated_at, 40);
+    assert!(trimmed(50).await > 0, "it is still to be done");
+    assert_eq!(trimmed(51).await, 0);
 }
 
 pub async fn old_rows_of_many_tasks_go_at_once(fresh: Fresh) {
