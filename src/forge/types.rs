@@ -1,5 +1,5 @@
 //! Objects of a forge in our own types: plain data with a few queries. Times are Unix milliseconds (a forge may have whole seconds, so
-//! equal times say nothing about order). Must not know any forge's wire format. Tests: `tests/contract.rs`.
+//! equal times say nothing about order). Must not know any forge's wire format. Tests: below, `tests/contract.rs`.
 
 use domain::OldLine;
 use serde::{Deserialize, Serialize};
@@ -303,11 +303,16 @@ impl Review {
 }
 
 /// Whether the newest verdict of this account asks for changes, of those after the text with this number. The forge dismisses an approval when
-/// its author reviews again, but not where that review has inline comments.
+/// its author reviews again, but not where that review has inline comments. A request whose text was deleted on the page, which others may do
+/// too, stands on the forge and has lost its number: it counts if it is younger than each review that was submitted up to then.
 pub fn asks_for_changes_since(reviews: &[Review], who: i64, number: i64) -> bool {
     let decides = |it: &&Review| matches!(it.state, ReviewState::Approved | ReviewState::RequestChanges);
-    let later = reviews.iter().filter(|it| it.author.id == who && it.number > number).filter(decides);
-    later.max_by_key(|it| it.number).is_some_and(|it| it.state == ReviewState::RequestChanges)
+    let verdicts: Vec<&Review> = reviews.iter().filter(|it| it.author.id == who).filter(decides).collect();
+    let asks = |it: &Review| it.state == ReviewState::RequestChanges;
+    let newest = verdicts.iter().copied().filter(|it| it.number > number).max_by_key(|it| it.number);
+    let until = newest.map_or(number, |it| it.number);
+    let before = reviews.iter().filter(|it| it.number > 0 && it.number <= until).map(|it| it.id).max().unwrap_or(0);
+    newest.is_some_and(asks) || verdicts.iter().any(|it| it.is_off_page() && asks(it) && it.id > before)
 }
 
 /// A comment on a line. Its author need not be the review's: replies of others are listed under the review they answer.
@@ -400,3 +405,41 @@ pub struct Status {
 
 /// A commit status to be posted.
 pub type NewStatus = Status;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_for_changes_counts_although_its_text_was_deleted_on_the_page() {
+        use ReviewState::{Approved, Comment, Dismissed, RequestChanges};
+        let review = |id: i64, number: i64, who: i64, state: ReviewState| Review {
+            id,
+            number,
+            author: Account { id: who, login: "u".to_owned() },
+            state,
+            body: String::new(),
+            commit: String::new(),
+            submitted_at: 0,
+            updated_at: 0,
+            comments: 0,
+            html_url: String::new(),
+        };
+        let (ours, approval) = (review(1, 10, 9, Comment), review(2, 20, 7, Approved));
+        for (later, number, expected) in [
+            (review(3, 30, 7, RequestChanges), 20, true),
+            (review(3, 0, 7, RequestChanges), 20, true),
+            (review(3, 0, 7, Dismissed), 20, false),
+            (review(3, 0, 8, RequestChanges), 20, false),
+            (review(3, 0, 7, Comment), 20, false),
+            // Before the approval, or before the review of ours that a comment approved.
+            (review(0, 0, 7, RequestChanges), 20, false),
+            (review(0, 0, 7, RequestChanges), 15, false),
+        ] {
+            let reviews = [ours.clone(), approval.clone(), later];
+            assert_eq!(asks_for_changes_since(&reviews, 7, number), expected, "{reviews:?} {number}");
+        }
+        let again = [approval, review(3, 0, 7, RequestChanges), review(4, 40, 7, Approved)];
+        assert!(!asks_for_changes_since(&again, 7, 20), "approved again");
+    }
+}

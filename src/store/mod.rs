@@ -373,7 +373,7 @@ impl Store {
 
     /// Stores a time of the forge's clock in Unix milliseconds: for a repository's key, how far it was read; for `looked-up:<key>`, how
     /// far at an address that was looked up; for `first:<key>`, when it was first read. For `stop:<key>#<issue>` it is no time but the forge's
-    /// number of a text, and for `test-waits:…` one of ours. At 0 it is forgotten.
+    /// number of a text, for `former-tasks:<key>` the number of a task, and for `test-waits:…` a time of ours. At 0 it is forgotten.
     pub async fn set_watermark(&self, repository: &str, at: i64) -> Result<(), StoreError> {
         let name = repository.to_owned();
         self.writer.ask(|answer| queue::Write::Watermark { name, by: None, at, answer }).await

@@ -2,6 +2,7 @@
 
 use super::body::Flag;
 use super::deliveries::DeliveriesAbout;
+use super::repositories::former_tasks;
 use super::{Delivery, Store, StoreError, body, deliveries, queue};
 use domain::{Account, Event, Grant, Task, TaskId};
 use sqlx::any::{AnyExecutor, AnyRow};
@@ -158,10 +159,14 @@ impl Store {
         self.read(sqlx::query_as(LIVE_OF).bind(repository).bind(number as i64).fetch_optional(&self.readers())).await
     }
 
-    /// The newest task of an issue or pull request, live or ended.
+    /// The newest task of an issue or pull request, live or ended; none of another repository that had this key before.
     pub async fn newest_task_of(&self, repository: &str, number: u64) -> Result<Option<TaskRow>, StoreError> {
-        let sql = of_tasks!("WHERE repository = $1 AND (issue = $2 OR pull = $2) ORDER BY id DESC LIMIT 1");
-        self.read(sqlx::query_as(sql).bind(repository).bind(number as i64).fetch_optional(&self.readers())).await
+        let sql = of_tasks!(
+            "WHERE repository = $1 AND (issue = $2 OR pull = $2) \
+             AND id > COALESCE((SELECT at FROM watermarks WHERE repository = $3), 0) ORDER BY id DESC LIMIT 1"
+        );
+        let query = sqlx::query_as(sql).bind(repository).bind(number as i64).bind(former_tasks(repository));
+        self.read(query.fetch_optional(&self.readers())).await
     }
 
     /// The newest task on a branch.

@@ -68,6 +68,7 @@ impl Store {
     }
 
     /// Forgets how far a repository was read, and what its people granted and asked for, because its key names another one of the forge's now.
+    /// Its tasks stay, and are none of that one's issues.
     ///
     /// # Errors
     /// [`StoreError::Elsewhere`] when another host works for it.
@@ -95,8 +96,8 @@ pub(super) async fn put(c: &mut AnyConnection, entry: &StoredEntry) -> Result<()
         if live > 0 {
             return Err(StoreError::Live { repository: entry.key.clone() });
         }
+        // Its address stays: by that is known whether another repository of the forge gets the key, or the same one again.
         forget_people(c, &entry.key).await?;
-        sqlx::query("DELETE FROM addresses WHERE repository = $1").bind(&entry.key).execute(&mut *c).await?;
     }
     let sql = "INSERT INTO repositories (key, document, sealed, generation, written_at, written_by) VALUES ($1, $2, $3, $4, $5, $6) \
                ON CONFLICT (key) DO UPDATE SET document = excluded.document, sealed = excluded.sealed, \
@@ -110,7 +111,20 @@ pub(super) async fn put(c: &mut AnyConnection, entry: &StoredEntry) -> Result<()
 pub(super) async fn forget(c: &mut AnyConnection, key: &str, by: i64) -> Result<(), StoreError> {
     leases::fence(c, key, by).await?;
     forget_watermarks(c, key).await?;
-    forget_people(c, key).await
+    forget_people(c, key).await?;
+    let newest: i64 = sqlx::query_scalar("SELECT COALESCE(MAX(id), 0) FROM tasks WHERE repository = $1")
+        .bind(key)
+        .fetch_one(&mut *c)
+        .await?;
+    let sql = "INSERT INTO watermarks (repository, at) VALUES ($1, $2) \
+               ON CONFLICT (repository) DO UPDATE SET at = excluded.at";
+    sqlx::query(sql).bind(former_tasks(key)).bind(newest).execute(c).await?;
+    Ok(())
+}
+
+/// Name of the watermark with the number of the newest task of another repository that had this key before.
+pub(super) fn former_tasks(key: &str) -> String {
+    format!("former-tasks:{key}")
 }
 
 /// Deletes what people of a repository granted and asked for.
@@ -131,7 +145,8 @@ async fn forget_people(c: &mut AnyConnection, key: &str) -> Result<(), StoreErro
 /// Deletes the times from which the repository was read, so that no old text begins a task where it is added again.
 async fn forget_watermarks(c: &mut AnyConnection, key: &str) -> Result<(), StoreError> {
     let names: Vec<String> = sqlx::query_scalar("SELECT repository FROM watermarks").fetch_all(&mut *c).await?;
-    for name in names.iter().filter(|name| is_of(name, key)) {
+    let former = former_tasks(key);
+    for name in names.iter().filter(|name| is_of(name, key) && **name != former) {
         sqlx::query("DELETE FROM watermarks WHERE repository = $1").bind(name).execute(&mut *c).await?;
     }
     Ok(())

@@ -37,9 +37,9 @@ async fn ends_of_lines_that_attributes_would_turn_stay_as_the_base_has_them() {
     assert_eq!(changed(&world).await, Ok(vec!["sum.py".to_owned()]));
 }
 
-/// Adds a submodule with this commit to the upstream.
-fn submodule(world: &World, commit: &Commit) {
-    let link = format!("160000,{commit},vendor/lib");
+/// Adds a submodule with this path and commit to the upstream.
+fn submodule(world: &World, path: &str, commit: &Commit) {
+    let link = format!("160000,{commit},{path}");
     git(&world.upstream(), &["update-index", "--add", "--cacheinfo", &link]);
     git(&world.upstream(), &["commit", "--quiet", "-m", "a submodule"]);
 }
@@ -47,7 +47,7 @@ fn submodule(world: &World, commit: &Commit) {
 #[tokio::test]
 async fn what_is_written_into_the_directory_of_a_submodule_is_not_lost_in_silence() {
     let mut world = World::new().await;
-    submodule(&world, &Commit::parse(&"5".repeat(40)).expect("an id"));
+    submodule(&world, "vendor/lib", &Commit::parse(&"5".repeat(40)).expect("an id"));
     begun(&mut world).await;
     world.bash(1, "echo x > vendor/lib/new.c").await;
     let why = changed(&world).await.expect_err("refused");
@@ -59,13 +59,22 @@ async fn what_is_written_into_the_directory_of_a_submodule_is_not_lost_in_silenc
 
 #[tokio::test]
 async fn nothing_that_a_clone_in_the_place_of_a_submodule_configures_runs() {
+    nothing_runs("vendor/lib").await;
+}
+
+#[tokio::test]
+async fn nor_where_its_path_is_one_that_git_quotes_or_reads_as_a_pattern() {
+    nothing_runs("vendor/[a] \"lib\"").await;
+}
+
+async fn nothing_runs(path: &str) {
     let mut world = World::new().await;
     let lib = world.dir.path().join("lib");
-    submodule(&world, &crate::world::project(&lib, &[("lib.c", "int one;\n")]));
+    submodule(&world, path, &crate::world::project(&lib, &[("lib.c", "int one;\n")]));
     begun(&mut world).await;
     let canary = world.dir.path().join("canary");
     let made = format!(
-        "set -e; git clone -q {} vendor/lib; cd vendor/lib; git config filter.x.clean 'touch {}; cat'
+        "set -e; git clone -q {} '{path}'; cd '{path}'; git config filter.x.clean 'touch {}; cat'
          mkdir -p .git/info; echo '* filter=x' > .git/info/attributes; touch -d '2001-01-01' lib.c",
         lib.display(),
         canary.display()
@@ -75,7 +84,8 @@ async fn nothing_that_a_clone_in_the_place_of_a_submodule_configures_runs() {
     assert_eq!(changed(&world).await, Ok(vec!["sum.py".to_owned()]));
     assert!(!canary.exists(), "something of the agent's ran");
     world.sandboxes.of_tasks.open(1).await.expect("opened");
-    let done = world.bash(1, "cd vendor/lib && git -c user.name=x -c user.email=x commit -q --allow-empty -m x").await;
+    let more = format!("cd '{path}' && git -c user.name=x -c user.email=x commit -q --allow-empty -m x");
+    let done = world.bash(1, &more).await;
     assert_eq!(done.outcome.status, Status::Ok, "{}", done.outcome.text);
-    assert!(changed(&world).await.expect_err("refused").contains("vendor/lib is a submodule"));
+    assert!(changed(&world).await.expect_err("refused").contains(" is a submodule"));
 }

@@ -1,6 +1,6 @@
 //! Writing to Gitea; every function is one request (labels by name and merges: one read before; a merge that failed: one after). Nothing is
 //! retried: see the trait.
-//! Tests: the contract suite.
+//! Tests: below, and the contract suite.
 
 use super::raw::RequestKind;
 use super::reader::{base, commit_id, index};
@@ -11,6 +11,9 @@ use gitea_sdk_rs::options::issue::{CreateIssueCommentOption, EditIssueCommentOpt
 use gitea_sdk_rs::options::pull::PullReviewRequestOptions;
 use reqwest::Method;
 use serde_json::{Value, json};
+
+/// The most issues that are named where they hold something back.
+const MOST_NAMED: usize = 10;
 
 #[async_trait::async_trait]
 impl ForgeWrites for Gitea {
@@ -73,7 +76,7 @@ impl ForgeWrites for Gitea {
             // Gitea answers 500 without a word where something that the pull request depends on is open.
             Err(ForgeError::Ambiguous(why)) => match self.open_dependencies(repo, number).await.unwrap_or_default() {
                 open if open.is_empty() => Err(ForgeError::Ambiguous(why)),
-                open => Err(ForgeError::Conflict(format!("something it depends on is open: {}", open.join(", ")))),
+                open => Err(ForgeError::Conflict(format!("something it depends on is open: {}", named(repo, &open)))),
             },
             merged => merged,
         }
@@ -166,13 +169,24 @@ fn style(repo: &wire::Repo) -> Result<&'static str> {
     allowed.ok_or_else(|| ForgeError::Conflict("the repository allows no way of merging that the bot knows".into()))
 }
 
+/// These issues by their numbers, as far as they are this repository's: not everybody who reads that may see the others.
+fn named(repo: &RepoRef, issues: &[wire::Issue]) -> String {
+    let path = format!("/{}/{}/", repo.owner, repo.name).to_lowercase();
+    let here = issues.iter().filter(|it| it.html_url.to_lowercase().contains(&path));
+    let mut names: Vec<String> = here.take(MOST_NAMED).map(|it| format!("#{}", it.number)).collect();
+    if names.len() < issues.len() {
+        names.push(format!("{} not named here", issues.len() - names.len()));
+    }
+    names.join(", ")
+}
+
 impl Gitea {
-    /// What is open of what an issue or pull request depends on: its number, or its address in another repository.
-    async fn open_dependencies(&self, repo: &RepoRef, number: u64) -> Result<Vec<String>> {
-        let found: Vec<wire::Issue> = self.raw.pages(&format!("{}/issues/{number}/dependencies", base(repo))).await?;
-        let here = format!("/{}/{}/", repo.owner, repo.name);
-        let name = |it: wire::Issue| if it.html_url.contains(&here) { format!("#{}", it.number) } else { it.html_url };
-        Ok(found.into_iter().filter(|it| it.state == "open").map(name).collect())
+    /// What is open of what an issue or pull request depends on.
+    async fn open_dependencies(&self, repo: &RepoRef, number: u64) -> Result<Vec<wire::Issue>> {
+        let mut found: Vec<wire::Issue> =
+            self.raw.pages(&format!("{}/issues/{number}/dependencies", base(repo))).await?;
+        found.retain(|it| it.state == "open");
+        Ok(found)
     }
 
     /// A label's id by name: of the repository first, then of its organisation, in Gitea's own order.
@@ -195,5 +209,24 @@ fn missing_is_done(result: Result<()>) -> Result<()> {
     match result {
         Err(ForgeError::NotFound(_)) => Ok(()),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_holds_a_merge_back_in_another_repository_is_not_named() {
+        let issue = |number: u64, repo: &str| -> wire::Issue {
+            let url = format!("https://forge/{repo}/issues/{number}");
+            serde_json::from_value(json!({ "id": 1, "number": number, "html_url": url })).expect("an issue")
+        };
+        let issues: Vec<wire::Issue> = vec![issue(3, "lab/shop"), issue(4, "board/plans"), issue(5, "Lab/Shop")];
+        let repo = RepoRef::new("lab", "shop");
+        assert_eq!(named(&repo, &issues), "#3, #5, 1 not named here");
+        assert_eq!((named(&repo, &issues[..1]), named(&repo, &issues[1..2])), ("#3".into(), "1 not named here".into()));
+        let many: Vec<wire::Issue> = (1..=12).map(|number| issue(number, "lab/shop")).collect();
+        assert!(named(&repo, &many).ends_with("#10, 2 not named here"));
     }
 }

@@ -92,11 +92,11 @@ case "$4" in
 esac
 # Of what stands in the place of a submodule only the commit is compared: for more, `add` would start what that repository's configuration
 # names. Without a commit it is nothing, and what lies there would be lost.
-git -c core.quotePath=false ls-files -s | sed -n 's/^160000 [0-9a-f]* 0.//p' > "$dir/submodules"
+git ls-files -s -z | tr '\0' '\n' | sed -n 's/^160000 [0-9a-f]* 0.//p' > "$dir/submodules"
 while IFS= read -r sub; do
     { [ -d "$sub" ] && [ ! -L "$sub" ] && [ -n "$(ls -A "./$sub")" ]; } || continue
-    if [ ! -e "$sub/.git" ] || ! git diff-files --quiet --ignore-submodules=dirty -- "$sub"; then
-        echo "$sub is a submodule: only the commit that the base names, or nothing, may be there; move what you made in it, and leave it empty" >&2
+    if [ ! -e "$sub/.git" ] || ! git --literal-pathspecs diff-files --quiet --ignore-submodules=dirty -- "$sub"; then
+        printf '%s is a submodule: only the commit that the base names, or nothing, may be there; move what you made in it, and leave it empty\n' "$sub" >&2
         exit 1
     fi
     git update-index --skip-worktree -- "$sub"

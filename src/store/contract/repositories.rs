@@ -80,12 +80,23 @@ pub async fn a_repository_that_is_added_again_is_read_from_then_on(fresh: Fresh)
 
 pub async fn nothing_of_a_repository_counts_for_another_one_under_its_key(fresh: Fresh) {
     let store = fresh.open().await;
-    for repository in ["shop", "till"] {
+    let mut tasks = Vec::new();
+    for (repository, text) in [("shop", "opened:3"), ("till", "comment:3")] {
         store.set_watermark(&format!("first:{repository}"), 7).await.expect("stored");
         store.could_not_read(repository, 4, 1).await.expect("noted");
+        tasks.push(tests::created_in(repository, &store, text).await);
     }
+    let newest = async |repository: &str| store.newest_task_of(repository, 3).await.expect("read").map(|row| row.id);
+    assert_eq!((newest("shop").await, newest("till").await), (Some(tasks[0].id.0), Some(tasks[1].id.0)));
     store.forget_repository("shop").await.expect("forgotten");
     assert_eq!(store.unread().await.expect("read"), [("till".to_owned(), 4)]);
     let firsts = store.watermarks("first:").await.expect("read");
     assert_eq!(firsts, [("first:till".to_owned(), 7)]);
+    assert_eq!((newest("shop").await, newest("till").await), (None, Some(tasks[1].id.0)));
+    // Also after that one was taken out and added again.
+    feed(&store, &tasks[0], "closed", domain::Input::IssueClosed).await;
+    for (generation, document) in [(1, "{}"), (2, ""), (3, "{}")] {
+        store.put_entry(entry("shop", generation, document)).await.expect("stored");
+    }
+    assert_eq!(newest("shop").await, None);
 }
