@@ -111,8 +111,8 @@ fn listed(reviews: &[Review], id: i64, remark: &Remark) -> Option<Withdrawal> {
 }
 
 /// Why nothing of a review counts any more. The forge itself dismisses the earlier reviews of somebody who reviews again, so a dismissal
-/// withdraws only what nobody's later verdict can have replaced. It also dismisses approvals after a push, where a branch's rule says so;
-/// remarks in one stand all the same.
+/// withdraws only what nobody's later verdict can have replaced; one whose text was deleted on the page has lost its number, and its id tells.
+/// It also dismisses approvals after a push, where a branch's rule says so; remarks in one stand all the same.
 fn of_review(reviews: &[Review], id: i64) -> Option<Withdrawal> {
     let Some(review) = reviews.iter().find(|review| review.id == id) else { return Some(Withdrawal::Deleted) };
     let verdict = |other: &&Review| {
@@ -123,7 +123,8 @@ fn of_review(reviews: &[Review], id: i64) -> Option<Withdrawal> {
                 | ReviewState::Dismissed
                 | ReviewState::DismissedApproval
         );
-        decides && other.author.id == review.author.id && other.number > review.number
+        let later = other.number > review.number || (other.is_off_page() && other.id > review.id);
+        decides && other.author.id == review.author.id && later
     };
     let replaced = reviews.iter().any(|other| verdict(&other));
     (review.state == ReviewState::Dismissed && !replaced).then_some(Withdrawal::Dismissed)
@@ -162,6 +163,8 @@ mod tests {
         for state in [ReviewState::Approved, ReviewState::RequestChanges, ReviewState::Dismissed] {
             assert_eq!(of_review(&[dismissed.clone(), review(2, state, 7)], 1), None, "{state:?}");
         }
+        let off_page = Review { number: 0, ..review(2, ReviewState::RequestChanges, 7) };
+        assert_eq!(of_review(&[dismissed.clone(), off_page], 1), None);
         assert_eq!(of_review(&[review(1, ReviewState::RequestChanges, 7)], 1), None);
         assert_eq!(of_review(&[review(1, ReviewState::DismissedApproval, 7)], 1), None, "a push may have done it");
         assert_eq!(of_review(&[dismissed], 2), Some(Withdrawal::Deleted));

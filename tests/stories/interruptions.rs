@@ -83,7 +83,7 @@ async fn a_review_of_another_commit_is_no_checkpoint_although_it_has_its_mark() 
     let bot = Gitea::new(&world.forge.url().parse().expect("an address"), token, "test").expect("a client");
     let key = Secret::read(&world.config.mark_key_file()).expect("a key");
     let mark = mark::mark(key.bytes(), &format!("{}:review:{}", task.id, task.next_n()));
-    let commit = task.checkpoint().and_then(|it| it.commit.clone()).expect("a commit").to_string();
+    let commit = task.base.as_ref().expect("a base").to_string();
     let lost = NewReview { commit, body: format!("### Of work that is lost\n\n{mark}"), notes: Vec::new() };
     let lost = bot.post_review(&RepoRef::new("lab", "shop"), pull, &lost).await.expect("posted");
     world.approve().await;
