@@ -9,6 +9,8 @@ use crate::llm::Price;
 
 /// The shortest limit of an answer, in tokens, with which a call is made.
 const MIN_OUTPUT: u64 = 256;
+/// Tokens that a model may think before a short answer, whose limit counts both.
+const THOUGHTS: u64 = 8_000;
 
 /// What is left of each resource; `None` has no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +23,11 @@ pub struct Left {
     pub actions: Option<u64>,
     /// Milliseconds of model calls and actions.
     pub work_ms: Option<u64>,
+}
+
+/// The limit of an answer that is to have `answer` tokens, with room for thoughts before it: at most an eighth of the window `context`.
+pub(super) fn with_thoughts(answer: u64, context: u64) -> u64 {
+    answer.saturating_add(THOUGHTS.min(context / 8))
 }
 
 /// Granted less spent.
@@ -130,6 +137,11 @@ mod tests {
         assert_eq!(ask(granted(5_000, 0), 1_000), TooMuch::Budget("money"));
         assert_eq!(ask(Left { actions: Some(0), ..granted(0, 0) }, 10), TooMuch::Budget("actions"));
         assert_eq!(ask(Left { work_ms: Some(0), ..granted(0, 0) }, 10), TooMuch::Budget("time"));
+    }
+
+    #[test]
+    fn a_short_answer_has_room_for_thoughts_before_it_and_a_small_window_less() {
+        assert_eq!((with_thoughts(900, 200_000), with_thoughts(900, 8_000)), (8_900, 1_900));
     }
 
     #[test]
