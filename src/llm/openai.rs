@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::deltas::{Deltas, Silent};
 use super::http::{Endpoint, Whole, join, sensitive};
-use super::openai_reasoning::{DETAILS, THOUGHTS};
+use super::openai_reasoning::{DETAILS, THOUGHTS, is_thought_away, thought_away};
 use super::openai_stream::{Chunks, unbroken};
 use super::picture::{Counting, OWN, parts};
 use super::provider::Provider;
@@ -151,6 +151,7 @@ impl OpenAi {
         loop {
             let form = self.quirks.form();
             match self.once(request, form, deltas).await {
+                Err(ModelError::BadRequest(text)) if is_thought_away(&text) => return Ok(thought_away()),
                 Err(ModelError::BadRequest(text)) if self.quirks.learn(&text, request, form) => {}
                 Err(refusal @ ModelError::Template(_)) if !form.folded_system => {
                     return self.folded(request, form, refusal, deltas).await;
