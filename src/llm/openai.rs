@@ -2,7 +2,7 @@
 //!
 //! Owns: the JSON of this wire in both directions, and its servers' quirks: no ids, `null` content, arguments that are no
 //! JSON, no usage, `max_tokens` refused in favour of `max_completion_tokens`, no system text, no temperature, no streams, no counts in
-//! streams, reasoning that is to be sent back. Must not: talk HTTP itself (`http`), retry, put a stream's chunks together (`openai_stream`).
+//! streams, reasoning that is to be sent back, ids of one form alone. Must not: talk HTTP itself (`http`), retry, put a stream's chunks together (`openai_stream`).
 //! Shapes: platform.openai.com/docs/api-reference/chat/create; for reasoning openrouter.ai/docs/use-cases/reasoning-tokens and
 //! api-docs.deepseek.com/guides/thinking_mode, for pictures developers.openai.com/api/docs/guides/images-vision. Tests: below, `tests/providers.rs`.
 
@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::deltas::{Deltas, Silent};
 use super::http::{Endpoint, Whole, join, sensitive};
+use super::openai_ids::{asks_for_nine, id};
 use super::openai_reasoning::{DETAILS, THOUGHTS, is_thought_away, thought_away};
 use super::openai_stream::{Chunks, unbroken};
 use super::picture::{Counting, OWN, parts};
@@ -74,6 +75,8 @@ struct ServerQuirks {
     forgetful: AtomicBool,
     /// It wants the words of its reasoning back with each answer that has calls.
     wants_thoughts: AtomicBool,
+    /// It takes ids of nine letters and digits alone.
+    nine: AtomicBool,
     /// It is the vendor's own, which is told how closely to look at a picture.
     detailed: bool,
 }
@@ -88,6 +91,7 @@ struct Form {
     uncounted: bool,
     forgetful: bool,
     wants_thoughts: bool,
+    nine: bool,
     detailed: bool,
 }
 
@@ -101,6 +105,7 @@ impl ServerQuirks {
             uncounted: self.uncounted.load(Ordering::Relaxed),
             forgetful: self.forgetful.load(Ordering::Relaxed),
             wants_thoughts: self.wants_thoughts.load(Ordering::Relaxed),
+            nine: self.nine.load(Ordering::Relaxed),
             detailed: self.detailed,
         }
     }
@@ -117,6 +122,8 @@ impl ServerQuirks {
             &self.forgetful
         } else if !form.wants_thoughts && lower.contains(THOUGHTS) && asks_for_it(&lower) {
             &self.wants_thoughts
+        } else if !form.nine && asks_for_nine(&lower) {
+            &self.nine
         } else if !form.unstreamed && !form.uncounted && of_counts {
             &self.uncounted
         } else if !form.unstreamed && wire::speaks_of_streams(&lower) {
@@ -279,11 +286,11 @@ fn messages(asker: &Asker<'_>, request: &ModelRequest, form: Form) -> Vec<Json> 
                 list.push(json!({ "role": "user", "content": spoken(before, parts, form.detailed) }).into());
             }
             WireTurn::Assistant { text, calls, vendor } => {
-                let fields = assistant(text, calls, &request.tools);
+                let fields = assistant(text, calls, &request.tools, form);
                 list.push(with_reasoning(fields, reasoning(asker, *vendor, !calls.is_empty(), form)));
             }
             WireTurn::Results(results) => list.extend(results.iter().map(|result| {
-                json!({ "role": "tool", "tool_call_id": wire::token(&result.call_id), "content": result.text }).into()
+                json!({ "role": "tool", "tool_call_id": id(&result.call_id, form.nine), "content": result.text }).into()
             })),
         }
     }
@@ -365,7 +372,7 @@ fn spoken(before: &str, parts: &[Part<'_>], detailed: bool) -> Value {
     parts.iter().enumerate().map(part).collect()
 }
 
-fn assistant(text: &str, calls: &[ToolCall], tools: &[ToolSpec]) -> Value {
+fn assistant(text: &str, calls: &[ToolCall], tools: &[ToolSpec], form: Form) -> Value {
     if calls.is_empty() {
         return json!({ "role": "assistant", "content": wire::spoken(text) });
     }
@@ -374,7 +381,7 @@ fn assistant(text: &str, calls: &[ToolCall], tools: &[ToolSpec]) -> Value {
         .iter()
         .map(|call| {
             let function = json!({ "name": wire::token(&call.name), "arguments": arguments(call, tools) });
-            json!({ "id": wire::token(&call.id), "type": "function", "function": function })
+            json!({ "id": id(&call.id, form.nine), "type": "function", "function": function })
         })
         .collect();
     json!({ "role": "assistant", "content": content, "tool_calls": calls })

@@ -165,6 +165,31 @@ async fn reasoning_in_words_is_neither_kept_nor_sent_where_nobody_asks_for_it() 
     assert_eq!(vendor.refused(), Vec::<Value>::new());
 }
 
+/// Mistral's server takes ids of nine letters and digits alone, also those of calls that another model made.
+#[tokio::test]
+async fn ids_of_another_server_become_those_that_mistrals_takes() {
+    fn mistral(path: &str, headers: &axum::http::HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
+        let ids = body["messages"].as_array().into_iter().flatten().flat_map(|message| {
+            let calls = message["tool_calls"].as_array().into_iter().flatten().map(|call| &call["id"]);
+            calls.chain(message.get("tool_call_id"))
+        });
+        let fits = |id: &&str| id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        match ids.filter_map(Value::as_str).find(|id| !fits(id)) {
+            Some(id) => {
+                let text = format!("Tool call id was {id} but must be a-z, A-Z, 0-9, with a length of 9.");
+                Err((400, json!({ "object": "error", "message": text, "type": "invalid_function_call", "code": "3280" })))
+            }
+            None => strict::openai(path, headers, body),
+        }
+    }
+    let vendor = Vendor::start(mistral, vec![called("aB3xK9mP2", ""), called("bB3xK9mP2", "")]).await;
+    let model = client(ModelKind::Openai, &vendor.url, KEY);
+    for own in ["aB3xK9mP2", "bB3xK9mP2"] {
+        assert_eq!(model.respond(&conversation(), &Silent).await.unwrap().calls[0].id, own, "it stays as it came");
+    }
+    assert_eq!((vendor.seen().len(), vendor.refused().len()), (2, 1), "refused once only");
+}
+
 /// A stream of Ollama's: reasoning under its own name, each call whole in one chunk with its ids in the order of its server, and an end of its own.
 fn ollamas() -> String {
     let chunk = |delta: Value, finish: Value| {
