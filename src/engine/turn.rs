@@ -304,7 +304,7 @@ fn counted(ready: &Ready, response: &ModelResponse) -> llm::Usage {
         return llm::Usage { reasoning: usage.reasoning.min(usage.output), ..usage };
     }
     let calls: usize = response.calls.iter().map(|call| call.name.len() + call.arguments.to_string().len()).sum();
-    let spoken = (response.text.chars().count() + calls).div_ceil(4) as u64;
+    let spoken = (response.text.len() + calls).div_ceil(4) as u64;
     // What was cut off before its first word was thoughts until then.
     let output = if response.truncated && spoken == 0 { ready.request.max_output_tokens } else { spoken };
     llm::Usage { input: ready.prompt_tokens, output, ..llm::Usage::default() }
