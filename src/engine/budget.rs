@@ -9,6 +9,8 @@ use crate::llm::Price;
 
 /// The shortest limit of an answer, in tokens, with which a call is made.
 const MIN_OUTPUT: u64 = 256;
+/// By one in so many of its tokens the estimate of a prompt may be too low: that stays free beside the longest answer.
+const SPARE: u64 = 32;
 /// Tokens that a model may think before a short answer, whose limit counts both.
 const THOUGHTS: u64 = 8_000;
 
@@ -73,6 +75,8 @@ pub fn allow(left: &Left, price: &Price, prompt: u64, wanted: u64, context: u64)
     if room < least {
         return Err(TooMuch::Context);
     }
+    // Several servers refuse what does not fit together with its longest answer, and the conversation would begin anew.
+    let room = room.saturating_sub(prompt / SPARE).max(least);
     let worst_prompt = prompt.saturating_add(prompt / 4).min(context);
     let by_tokens = left.tokens.map_or(u64::MAX, |tokens| tokens.saturating_sub(prompt));
     if by_tokens < least {
@@ -121,7 +125,8 @@ mod tests {
     #[test]
     fn the_answer_shrinks_before_the_call_is_refused() {
         let context = allow(&granted(0, 0), &price(), 9000, 4096, 10_000).unwrap();
-        assert_eq!(context.max_output_tokens, 1000);
+        assert_eq!(context.max_output_tokens, 1000 - 9000 / 32, "the prompt may be a little longer than estimated");
+        assert_eq!(allow(&granted(0, 0), &price(), 9700, 4096, 10_000).unwrap().max_output_tokens, MIN_OUTPUT);
         let tokens = allow(&granted(0, 2000), &price(), 1000, 4096, 200_000).unwrap();
         assert_eq!(tokens.max_output_tokens, 1000);
         let money = allow(&granted(20_000, 0), &price(), 1000, 4096, 200_000).unwrap();
