@@ -17,7 +17,7 @@ mod gemini_stream;
 mod http;
 mod open;
 mod openai;
-mod openai_ids;
+mod openai_calls;
 mod openai_reasoning;
 mod openai_stream;
 pub mod picture;
