@@ -185,7 +185,7 @@ pub enum Event {
         shrunk: u32,
         /// Turns up to this one are replaced by a summary; at most `shrunk`; 0 for none.
         folded: u32,
-        /// Tokens per 1,000 characters, as the model's server had counted until then.
+        /// Tokens per 1,000 bytes (characters in logs of earlier versions), as the model's server had counted until then.
         rate: u32,
     },
     /// A model is about to be asked for a summary; its worst case is charged until the answer is stored.

@@ -37,6 +37,7 @@ const MOST_CANDIDATES: usize = 5;
 /// The most words of a question that are told to be the names of several files.
 const MOST_UNCLEAR: usize = 2;
 const NOT_ASKED: &str = "the model could not be asked";
+const WORDLESS: &str = "the model reached the limit of its answer before its first word";
 const TOO_LITTLE: &str = "what the task may still use does not suffice for a call (`/cost` says what is left, `/budget …` grants more), or \
                           the model holds too little";
 const TOO_LITTLE_AFTER: &str = "what the task may still use does not suffice for a call, and one that is over is granted no \
@@ -249,13 +250,14 @@ fn stored_answer(log: &[Event], of: i64, asker: (&str, bool)) -> Option<String> 
 fn worded((login, over): (&str, bool), model: &str, text: &str) -> String {
     match text.trim() {
         "" => message::unanswered(login, NOT_ASKED),
+        text if engine::is_wordless(text) => message::unanswered(login, WORDLESS),
         text => message::replied(login, model, text, over),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST, candidates, kept, named_in, tries};
+    use super::{LONGEST, candidates, kept, named_in, tries, worded};
     use domain::{Event, Reply, Usage};
 
     #[test]
@@ -277,6 +279,14 @@ mod tests {
         assert_eq!(next(&[&both[..], &[asked(), replied("last", "")]].concat()), None, "nobody is left");
         assert_eq!(next(&[&both[..], &[asked(), replied("last", "It is so.")]].concat()), None);
         assert_eq!(next(&[asked(), replied("gone", "")]), None, "it is in the list no more");
+    }
+
+    #[test]
+    fn a_note_that_the_answer_was_cut_off_is_no_answer() {
+        let said = |text: &str| worded(("alice", false), "m", text);
+        assert!(said("\n[cut off: the answer reached its limit of 900 tokens]").contains("before its first word"));
+        let half = said("It compares\n[cut off: the answer reached its limit of 900 tokens]");
+        assert!(half.contains("It compares") && !half.contains("first word"), "{half}");
     }
 
     #[test]

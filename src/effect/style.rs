@@ -23,6 +23,9 @@ struct Kept {
     /// Whether calls in an answer's text counted. Earlier versions counted them wherever they made trial calls.
     #[serde(default = "counted")]
     spoken: bool,
+    /// Whether a model that thinks before it answers had room for that, which it had not in earlier versions.
+    #[serde(default)]
+    room: bool,
 }
 
 fn counted() -> bool {
@@ -140,13 +143,14 @@ fn address(model: &Model) -> String {
 fn read(file: &Path, model: &Model) -> Option<Tries> {
     let kept: Kept = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
     let same = kept.name == model.name && kept.base_url == address(model) && kept.spoken == model.is_own_server();
-    same.then_some(Tries { read: kept.read, edit: kept.edit, check: kept.check })
+    let tries = Tries { read: kept.read, edit: kept.edit, check: kept.check };
+    (same && (kept.room || tries.style() == Style::Tools)).then_some(tries)
 }
 
 fn keep(file: &Path, model: &Model, tries: &Tries) -> std::io::Result<()> {
     let Tries { read, edit, check } = *tries;
     let spoken = model.is_own_server();
-    let kept = Kept { name: model.name.clone(), base_url: address(model), read, edit, check, spoken };
+    let kept = Kept { name: model.name.clone(), base_url: address(model), read, edit, check, spoken, room: true };
     std::fs::write(file, serde_json::to_vec(&kept)?)
 }
 
@@ -167,8 +171,10 @@ mod tests {
         for (model, is_kept) in [(entry("http://gpu.lan/v1"), true), (entry("https://gateway.example/v1"), false)] {
             let address = address(&model);
             let earlier = format!(r#"{{"name":"m","base_url":"{address}","read":true,"edit":true,"check":true}}"#);
-            std::fs::write(&file, earlier).unwrap();
+            std::fs::write(&file, &earlier).unwrap();
             assert_eq!(read(&file, &model).is_some(), is_kept, "{address}");
+            std::fs::write(&file, earlier.replace("\"edit\":true", "\"edit\":false")).unwrap();
+            assert_eq!(read(&file, &model), None, "it may have failed for lack of room to think: {address}");
             let tries = Tries { read: true, edit: false, check: false };
             keep(&file, &model, &tries).unwrap();
             assert_eq!(read(&file, &model).map(|tries| (tries.read, tries.edit)), Some((true, false)), "{address}");

@@ -5,7 +5,7 @@ use super::ask_models::{self, Inquired, Inquiry, ModelAsker};
 use super::configured_model::{ConfiguredModel, ConfiguredModels};
 use super::money::{SpendingLimits, unpaid};
 use crate::engine::style::Style;
-use crate::engine::{Ready, TurnAnswer, summarize};
+use crate::engine::{Ready, TurnAnswer, is_wordless, summarize};
 use crate::redact;
 use crate::store::Store;
 use crate::text::cut;
@@ -149,9 +149,11 @@ impl Inquiry for SummaryRequest<'_> {
 
     fn answered(&self, _before: u32, answer: TurnAnswer) -> Input {
         let Question { of, trust, keeps, most, .. } = &self.question;
+        // Of one that was cut off before its first word nothing stands in place of the host's lines.
+        let words = if is_wordless(&answer.text) { "" } else { answer.text.trim() };
         let summary = ModelSummary {
             of: *of,
-            text: cut(&redact::redacted(answer.text.trim()).0, (*most).min(LONGEST)).0.to_owned(),
+            text: cut(&redact::redacted(words).0, (*most).min(LONGEST)).0.to_owned(),
             trust: *trust,
             usage: answer.usage,
             micro_usd: answer.micro_usd,

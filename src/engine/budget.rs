@@ -9,6 +9,10 @@ use crate::llm::Price;
 
 /// The shortest limit of an answer, in tokens, with which a call is made.
 const MIN_OUTPUT: u64 = 256;
+/// By one in so many of its tokens the estimate of a prompt may be too low: that stays free beside the longest answer.
+const SPARE: u64 = 32;
+/// Tokens that a model may think before a short answer, whose limit counts both.
+const THOUGHTS: u64 = 8_000;
 
 /// What is left of each resource; `None` has no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +25,11 @@ pub struct Left {
     pub actions: Option<u64>,
     /// Milliseconds of model calls and actions.
     pub work_ms: Option<u64>,
+}
+
+/// The limit of an answer that is to have `answer` tokens, with room for thoughts before it: at most an eighth of the window `context`.
+pub(super) fn with_thoughts(answer: u64, context: u64) -> u64 {
+    answer.saturating_add(THOUGHTS.min(context / 8))
 }
 
 /// Granted less spent.
@@ -66,6 +75,8 @@ pub fn allow(left: &Left, price: &Price, prompt: u64, wanted: u64, context: u64)
     if room < least {
         return Err(TooMuch::Context);
     }
+    // Several servers refuse what does not fit together with its longest answer, and the conversation would begin anew.
+    let room = room.saturating_sub(prompt / SPARE).max(least);
     let worst_prompt = prompt.saturating_add(prompt / 4).min(context);
     let by_tokens = left.tokens.map_or(u64::MAX, |tokens| tokens.saturating_sub(prompt));
     if by_tokens < least {
@@ -114,7 +125,8 @@ mod tests {
     #[test]
     fn the_answer_shrinks_before_the_call_is_refused() {
         let context = allow(&granted(0, 0), &price(), 9000, 4096, 10_000).unwrap();
-        assert_eq!(context.max_output_tokens, 1000);
+        assert_eq!(context.max_output_tokens, 1000 - 9000 / 32, "the prompt may be a little longer than estimated");
+        assert_eq!(allow(&granted(0, 0), &price(), 9700, 4096, 10_000).unwrap().max_output_tokens, MIN_OUTPUT);
         let tokens = allow(&granted(0, 2000), &price(), 1000, 4096, 200_000).unwrap();
         assert_eq!(tokens.max_output_tokens, 1000);
         let money = allow(&granted(20_000, 0), &price(), 1000, 4096, 200_000).unwrap();
@@ -130,6 +142,11 @@ mod tests {
         assert_eq!(ask(granted(5_000, 0), 1_000), TooMuch::Budget("money"));
         assert_eq!(ask(Left { actions: Some(0), ..granted(0, 0) }, 10), TooMuch::Budget("actions"));
         assert_eq!(ask(Left { work_ms: Some(0), ..granted(0, 0) }, 10), TooMuch::Budget("time"));
+    }
+
+    #[test]
+    fn a_short_answer_has_room_for_thoughts_before_it_and_a_small_window_less() {
+        assert_eq!((with_thoughts(900, 200_000), with_thoughts(900, 8_000)), (8_900, 1_900));
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub fn due(
     let rate = context::rate(&history::request_with(task, log, form, config, now), log);
     let size = |cut: Cut| {
         let request = history::request_with(task, log, form, config, cut);
-        context::at_rate(request.chars(), rate).saturating_add(request.picture_tokens())
+        context::at_rate(request.bytes(), rate).saturating_add(request.picture_tokens())
     };
     let cut = smallest(task.turn, now, most / 2, size)?;
     let left = size(cut);

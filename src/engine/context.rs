@@ -1,6 +1,6 @@
 //! Estimates the size of a request in tokens before it is sent.
 //!
-//! Owns: the estimate. At first a quarter of the characters; after the first answer, the server's count for the part that it has seen, and
+//! Owns: the estimate. At first a quarter of the bytes; after the first answer, the server's count for the part that it has seen, and
 //! its rate for what was added. Must not: shorten anything. Tests: below.
 
 use domain::{Event, SummaryOf};
@@ -8,14 +8,14 @@ use domain::{Event, SummaryOf};
 use super::history::counted_since;
 use crate::llm::{ModelRequest, Turn};
 
-/// Tokens per 1,000 characters, until the model's own rate is known.
+/// Tokens per 1,000 bytes, until the model's own rate is known.
 const USUAL_RATE: u32 = 250;
 
 /// The estimated tokens of the request's prompt.
 pub fn estimate(request: &ModelRequest, log: &[Event]) -> u64 {
-    let (all, pictures) = (request.chars(), request.picture_tokens());
+    let (all, pictures) = (request.bytes(), request.picture_tokens());
     match last_count(request, log) {
-        Some(Counted { chars: seen, pictures: counted, tokens }) if seen > 0 && tokens > 0 => {
+        Some(Counted { bytes: seen, pictures: counted, tokens }) if seen > 0 && tokens > 0 => {
             let pictures = pictures.saturating_sub(counted);
             // Never below a quarter, so that an odd first count (from a server that does not count the tools) cannot hide the growth.
             let new = all.saturating_sub(seen);
@@ -26,10 +26,10 @@ pub fn estimate(request: &ModelRequest, log: &[Event]) -> u64 {
     }
 }
 
-/// Tokens per 1,000 characters by the server's last count, at least a quarter.
+/// Tokens per 1,000 bytes by the server's last count, at least a quarter.
 pub(super) fn rate(request: &ModelRequest, log: &[Event]) -> u32 {
     match last_count(request, log) {
-        Some(Counted { chars: seen, tokens, .. }) if seen > 0 => {
+        Some(Counted { bytes: seen, tokens, .. }) if seen > 0 => {
             let rate = tokens.saturating_mul(1000).div_ceil(seen);
             u32::try_from(rate).unwrap_or(u32::MAX).max(USUAL_RATE)
         }
@@ -37,9 +37,9 @@ pub(super) fn rate(request: &ModelRequest, log: &[Event]) -> u32 {
     }
 }
 
-/// Tokens of this many characters.
-pub(super) fn at_rate(chars: u64, rate: u32) -> u64 {
-    chars.saturating_mul(u64::from(rate)).div_ceil(1000)
+/// Tokens of this many bytes.
+pub(super) fn at_rate(bytes: u64, rate: u32) -> u64 {
+    bytes.saturating_mul(u64::from(rate)).div_ceil(1000)
 }
 
 /// The rate at which the conversation was last shortened.
@@ -53,7 +53,7 @@ fn last_rate(log: &[Event]) -> u32 {
 
 /// A prompt that was sent, and the server's count.
 struct Counted {
-    chars: u64,
+    bytes: u64,
     /// The upper limit of the tokens of its pictures.
     pictures: u64,
     tokens: u64,
@@ -77,8 +77,8 @@ fn last_count(request: &ModelRequest, log: &[Event]) -> Option<Counted> {
         answers -= usize::from(matches!(turn, Turn::Assistant { .. }));
         answers == 0
     })?;
-    let (chars, pictures) = (request.chars_of_first(before), request.picture_tokens_of_first(before));
-    Some(Counted { chars, pictures, tokens: counts[newest] })
+    let (bytes, pictures) = (request.bytes_of_first(before), request.picture_tokens_of_first(before));
+    Some(Counted { bytes, pictures, tokens: counts[newest] })
 }
 
 /// The count of an answered prompt; 0 if it was counted for a turn before `since`.
@@ -135,8 +135,10 @@ mod tests {
     }
 
     #[test]
-    fn a_quarter_of_the_characters_at_first() {
+    fn a_quarter_of_the_bytes_at_first_of_which_other_scripts_have_more() {
         assert_eq!(estimate(&request(vec![user(600)]), &[]), 250);
+        let of = |letter: &str| estimate(&request(vec![Turn::User { text: letter.repeat(600) }]), &[]);
+        assert_eq!((of("u"), of("ж"), of("語")), (250, 400, 550));
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub use reply::{Question, reply};
 pub use second_look::{Change, second_look};
 pub use stuck::way_out;
 pub use tries::{CallStep, Tries};
-pub use turn::{Ready, Refusal, TurnError, converse, prepare, prompt_tokens};
+pub use turn::{Ready, Refusal, TurnError, converse, is_wordless, prepare, prompt_tokens};
 
 /// The most characters of a summary of older turns, and of a repository's rules.
 const SUMMARY: usize = 16_000;

@@ -8,14 +8,14 @@ use domain::Action;
 use serde_json::json;
 
 use super::style::{Reader, Style};
-use super::tools;
-use crate::llm::{Deltas, Model, ModelError, ModelRequest, Silent, ToolCall, ToolResult, ToolSpec, Turn};
+use super::{budget, tools};
+use crate::llm::{Deltas, Model, ModelError, ModelRequest, ModelResponse, Silent, ToolCall, ToolResult, ToolSpec, Turn};
 
 const FILE: &str = "def add(a, b):\n    return a - b\n";
 const SYSTEM: &str = "You are a coding agent. You act only by calling tools, one at a time.";
 const TASK: &str =
     "`add` in calc.py gives wrong sums. Read calc.py, mend it with edit_file, then run `python3 -m unittest`.";
-/// Longest answer in tokens.
+/// Longest answer in tokens, beside what a model thinks before it.
 const LONGEST: u64 = 300;
 
 /// Results of the trials.
@@ -109,8 +109,20 @@ pub async fn calls_at_once(model: &dyn Model, spoken: bool) -> Result<usize, Mod
         cache_key: None,
         must_call: false,
     };
-    let response = model.respond(&request, &Silent).await?;
+    let response = answered(model, request, &Silent).await?;
     Ok(Reader::Tools { spoken }.calls(&response, 1).len())
+}
+
+/// The answer; a model that thought until its limit, and said nothing, is asked once more with room for that.
+async fn answered(model: &dyn Model, request: ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {
+    let response = model.respond(&request, deltas).await?;
+    let words = response.text.trim();
+    let thought = response.calls.is_empty() && (words.is_empty() || words.starts_with("<think>"));
+    if !(response.truncated && thought) {
+        return Ok(response);
+    }
+    let max_output_tokens = budget::with_thoughts(request.max_output_tokens, model.context_tokens());
+    model.respond(&ModelRequest { max_output_tokens, ..request }, deltas).await
 }
 
 /// Only the three tools that the trials need, to keep the prompt short.
@@ -130,7 +142,7 @@ async fn step(model: &dyn Model, turns: &[Turn], spoken: bool, deltas: &dyn Delt
         cache_key: None,
         must_call: false,
     };
-    let response = model.respond(&request, deltas).await?;
+    let response = answered(model, request, deltas).await?;
     let calls = Reader::Tools { spoken }.calls(&response, 1);
     Ok(calls.iter().filter_map(|call| call.call.action().cloned()).collect())
 }
@@ -191,6 +203,28 @@ mod tests {
     async fn who_passes_all_three_works_with_tools() {
         let tries = tried(&[READ, EDIT, RUN].concat()).await;
         assert_eq!((tries.style(), tries.check), (Style::Tools, true), "a call in words counts as well");
+    }
+
+    /// A model that needs more tokens than an answer has for its thoughts.
+    struct Thinker(Scripted);
+
+    #[async_trait::async_trait]
+    impl Model for Thinker {
+        fn facts(&self) -> &crate::llm::Facts {
+            self.0.facts()
+        }
+
+        async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {
+            let thought = ModelResponse { truncated: true, ..ModelResponse::default() };
+            if request.max_output_tokens < 1_000 { Ok(thought) } else { self.0.respond(request, deltas).await }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_model_that_thinks_before_it_calls_has_room_for_that() {
+        let script = format!("name = 't'\n{}", [READ, EDIT, RUN].concat());
+        let model = Thinker(Scripted::from_toml(&script, 100_000).unwrap());
+        assert_eq!(probe(&model, true, &Silent).await.unwrap().style(), Style::Tools);
     }
 
     #[tokio::test]

@@ -19,7 +19,7 @@ use crate::text;
 const MOST_PARTS: usize = 24;
 /// The most calls of one action, including those whose answers were lost.
 const MOST_CALLS: usize = 60;
-/// The longest summary of one part, in tokens.
+/// The longest summary of one part, in tokens, beside what a model thinks before it.
 const LENGTH: u64 = 350;
 /// The most characters of the parts' own summaries in a result.
 const PARTS: usize = 9_000;

@@ -13,7 +13,7 @@ use crate::text::{cut, one_line};
 
 /// The most characters of material that are sent: about 12,000 tokens.
 const MOST: usize = 48_000;
-/// The longest answer, in tokens.
+/// The longest answer, in tokens, beside what a model thinks before it.
 const MOST_OUTPUT: u64 = 900;
 /// Characters of one line of the log.
 const LINE: usize = 400;
@@ -43,7 +43,7 @@ pub fn reply(
     let mut request = asked(task, log, question, room, config)?;
     let prompt_tokens = sizes::estimate(&request, &[]);
     let left = budget::Left { actions: None, work_ms: None, ..budget::left(&task.granted, &task.spent) };
-    let wanted = config.max_output_tokens.min(MOST_OUTPUT);
+    let wanted = config.max_output_tokens.min(budget::with_thoughts(MOST_OUTPUT, model.context_tokens()));
     let allowed = budget::allow(&left, &model.price(), prompt_tokens, wanted, model.context_tokens()).ok()?;
     request.max_output_tokens = allowed.max_output_tokens;
     let (reader, worst_micro_usd) = (Reader::Tools { spoken: false }, allowed.worst_micro_usd);

@@ -14,7 +14,7 @@ use crate::text;
 
 /// The most characters of a change that are sent: about 12,000 tokens.
 const MOST_DIFF: usize = 48_000;
-/// The longest answer, in tokens: five findings.
+/// The longest answer, in tokens, beside what a model thinks before it: five findings.
 const MOST_OUTPUT: u64 = 800;
 
 /// A change as its review shows it. Both texts are foreign.
@@ -37,7 +37,7 @@ pub fn second_look(
     let mut request = asked(task, change, room, config).ok_or("the task has no request")?;
     let prompt_tokens = sizes::estimate(&request, &[]);
     let left = budget::left(&task.granted, &task.spent);
-    let wanted = config.max_output_tokens.min(MOST_OUTPUT);
+    let wanted = config.max_output_tokens.min(budget::with_thoughts(MOST_OUTPUT, model.context_tokens()));
     let allowed = budget::allow(&left, &model.price(), prompt_tokens, wanted, model.context_tokens()).map_err(
         |why| match why {
             TooMuch::Context => {

@@ -21,7 +21,7 @@ use crate::text;
 const MOST_CALLS: usize = 2;
 /// The most characters of the turns that are shown: about 12,000 tokens.
 const MOST: usize = 48_000;
-/// The longest answer, in tokens.
+/// The longest answer, in tokens, beside what a model thinks before it.
 const MOST_OUTPUT: u64 = 1_500;
 /// The shortest limit of an answer, in tokens, with which a call is made.
 const LEAST_OUTPUT: u64 = 200;
@@ -143,7 +143,7 @@ pub(super) fn asked_for(task: &Task, fence: &Fence, most: usize) -> String {
     }
 }
 
-/// A call for an answer of at most this many tokens; none if it does not fit.
+/// A call for an answer of at most this many tokens, beside what a model thinks before it; none if it does not fit.
 pub(super) fn call(
     task: &Task,
     template: &str,
@@ -160,7 +160,7 @@ pub(super) fn call(
     let prompt_tokens = sizes::estimate(&request, &[]);
     // The action that it belongs to is already counted.
     let left = budget::Left { actions: None, ..budget::left(&task.granted, &task.spent) };
-    let wanted = config.max_output_tokens.min(length);
+    let wanted = config.max_output_tokens.min(budget::with_thoughts(length, model.context_tokens()));
     let allowed = budget::allow(&left, &model.price(), prompt_tokens, wanted, model.context_tokens()).ok()?;
     request.max_output_tokens = allowed.max_output_tokens;
     let (reader, worst_micro_usd) = (Reader::Tools { spoken: false }, allowed.worst_micro_usd);

@@ -34,6 +34,9 @@ const TOOLS_ADVICE: &str = "Set `name` in its entry to a model that knows tools,
 /// Advice if a server refuses a request in words that are not known; without a full stop.
 const REQUEST_ADVICE: &str = "Check `name`, `base_url` and the key in its entry, and restart the bot after a change";
 
+/// Begins the note behind an answer that reached its limit.
+const CUT_OFF: &str = "[cut off: the answer reached its limit of";
+
 /// The most tokens that a server's count of one call is believed to be: more than any model can read and write at once.
 const MOST_COUNTED: u64 = 100_000_000;
 
@@ -215,10 +218,7 @@ pub async fn converse(
     }
     let vendor = kept(&response, &calls);
     let text = match response.truncated && calls.is_empty() {
-        true => format!(
-            "{}\n[cut off: the answer reached its limit of {} tokens]",
-            response.text, ready.request.max_output_tokens
-        ),
+        true => format!("{}\n{CUT_OFF} {} tokens]", response.text, ready.request.max_output_tokens),
         false => response.text,
     };
     Ok(TurnAnswer {
@@ -238,6 +238,12 @@ pub async fn converse(
         model: model.label(),
         vendor,
     })
+}
+
+/// Whether an answer holds no words of the model: it may have reached its limit while it was thinking.
+pub fn is_wordless(text: &str) -> bool {
+    let words = text.trim();
+    words.is_empty() || words.starts_with(CUT_OFF)
 }
 
 /// Says of the last call of an answer that reached its limit why it can't be read: the same call would be cut off again.
@@ -298,7 +304,9 @@ fn counted(ready: &Ready, response: &ModelResponse) -> llm::Usage {
         return llm::Usage { reasoning: usage.reasoning.min(usage.output), ..usage };
     }
     let calls: usize = response.calls.iter().map(|call| call.name.len() + call.arguments.to_string().len()).sum();
-    let output = (response.text.chars().count() + calls).div_ceil(4) as u64;
+    let spoken = (response.text.len() + calls).div_ceil(4) as u64;
+    // What was cut off before its first word was thoughts until then.
+    let output = if response.truncated && spoken == 0 { ready.request.max_output_tokens } else { spoken };
     llm::Usage { input: ready.prompt_tokens, output, ..llm::Usage::default() }
 }
 

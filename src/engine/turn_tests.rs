@@ -40,6 +40,8 @@ async fn an_answer_that_was_cut_says_so_and_a_silent_server_is_not_free() {
         ask("[[turn]]\ntext = 'half a sen'\ntruncated = true\nusage = { input = 0, output = 0 }").await.unwrap();
     assert!(answer.text.contains("cut off") && answer.text.contains("1000 tokens"));
     assert!(answer.usage.input > 500 && answer.usage.output == 3, "{:?}", answer.usage);
+    let thought = ask("[[turn]]\ntext = ''\ntruncated = true\nusage = { input = 0, output = 0 }").await.unwrap();
+    assert!(is_wordless(&thought.text) && thought.usage.output == 1000, "{:?}", thought.usage);
 }
 
 #[tokio::test]

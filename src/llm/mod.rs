@@ -17,6 +17,7 @@ mod gemini_stream;
 mod http;
 mod open;
 mod openai;
+mod openai_calls;
 mod openai_reasoning;
 mod openai_stream;
 pub mod picture;
@@ -166,14 +167,23 @@ impl ModelRequest {
 
     /// Characters of everything that is sent, the tools' schemas included; without pictures.
     pub fn chars(&self) -> u64 {
-        self.chars_of_first(self.turns.len())
+        self.length(self.turns.len(), |text| text.chars().count())
     }
 
-    /// As [`Self::chars`], with so many of its turns, counted from the first.
-    pub fn chars_of_first(&self, turns: usize) -> u64 {
-        let turns: usize = self.turns.iter().take(turns).map(Turn::chars).sum();
-        let tools: usize = self.tools.iter().map(ToolSpec::chars).sum();
-        (self.system.chars().count() + turns + tools) as u64
+    /// The same in bytes: of a letter outside of English there are two or three, and models read it in about as many more pieces.
+    pub fn bytes(&self) -> u64 {
+        self.bytes_of_first(self.turns.len())
+    }
+
+    /// As [`Self::bytes`], with so many of its turns, counted from the first.
+    pub fn bytes_of_first(&self, turns: usize) -> u64 {
+        self.length(turns, str::len)
+    }
+
+    fn length(&self, turns: usize, of: fn(&str) -> usize) -> u64 {
+        let turns: usize = self.turns.iter().take(turns).map(|turn| turn.length(of)).sum();
+        let tools: usize = self.tools.iter().map(|tool| tool.length(of)).sum();
+        (of(&self.system) + turns + tools) as u64
     }
 }
 
@@ -210,16 +220,16 @@ impl Turn {
         }
     }
 
-    fn chars(&self) -> usize {
+    fn length(&self, of: fn(&str) -> usize) -> usize {
         match self {
-            Turn::User { text } => text.chars().count(),
+            Turn::User { text } => of(text),
             Turn::Assistant { text, calls, vendor } => {
-                let plain = text.chars().count() + calls.iter().map(ToolCall::chars).sum::<usize>();
-                vendor.as_ref().map_or(plain, |vendor| vendor.chars(plain))
+                let plain = of(text) + calls.iter().map(ToolCall::length).sum::<usize>();
+                vendor.as_ref().map_or(plain, |vendor| vendor.length(plain, of))
             }
-            Turn::Results(results) => results.iter().map(|r| r.text.chars().count() + r.call_id.len()).sum(),
+            Turn::Results(results) => results.iter().map(|r| of(&r.text) + r.call_id.len()).sum(),
             // Their tokens are counted apart.
-            Turn::Pictures(pictures) => pictures.iter().map(|picture| picture.label.chars().count()).sum(),
+            Turn::Pictures(pictures) => pictures.iter().map(|picture| of(&picture.label)).sum(),
         }
     }
 }
@@ -236,8 +246,8 @@ pub struct ToolSpec {
 }
 
 impl ToolSpec {
-    fn chars(&self) -> usize {
-        self.name.len() + self.description.chars().count() + self.parameters.to_string().len()
+    fn length(&self, of: fn(&str) -> usize) -> usize {
+        self.name.len() + of(&self.description) + self.parameters.to_string().len()
     }
 }
 
@@ -256,7 +266,7 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    fn chars(&self) -> usize {
+    fn length(&self) -> usize {
         self.name.len() + self.id.len() + self.arguments.to_string().len()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Owns: the JSON of this wire in both directions, and its servers' quirks: no ids, `null` content, arguments that are no
 //! JSON, no usage, `max_tokens` refused in favour of `max_completion_tokens`, no system text, no temperature, no streams, no counts in
-//! streams, reasoning that is to be sent back. Must not: talk HTTP itself (`http`), retry, put a stream's chunks together (`openai_stream`).
+//! streams, reasoning that is to be sent back, calls of one form alone (`openai_calls`). Must not: talk HTTP itself (`http`), retry, put a stream's chunks together (`openai_stream`).
 //! Shapes: platform.openai.com/docs/api-reference/chat/create; for reasoning openrouter.ai/docs/use-cases/reasoning-tokens and
 //! api-docs.deepseek.com/guides/thinking_mode, for pictures developers.openai.com/api/docs/guides/images-vision. Tests: below, `tests/providers.rs`.
 
@@ -18,7 +18,8 @@ use serde_json::{Map, Value, json};
 
 use super::deltas::{Deltas, Silent};
 use super::http::{Endpoint, Whole, join, sensitive};
-use super::openai_reasoning::{DETAILS, THOUGHTS};
+use super::openai_calls::{self, CallForm, EXTRA, asks_for_nine, id};
+use super::openai_reasoning::{DETAILS, THOUGHTS, is_thought_away, thought_away};
 use super::openai_stream::{Chunks, unbroken};
 use super::picture::{Counting, OWN, parts};
 use super::provider::Provider;
@@ -27,8 +28,7 @@ use super::settings::Settings;
 use super::vendor::{Asker, CHAT};
 use super::wire::{Part, WireTurn};
 use super::{
-    Facts, Model, ModelError, ModelRequest, ModelResponse, Presence, ToolCall, ToolSpec, Usage, VendorParts, presence,
-    wire,
+    Facts, Model, ModelError, ModelRequest, ModelResponse, Presence, ToolCall, Usage, VendorParts, presence, wire,
 };
 
 const DEFAULT_BASE: &str = "https://api.openai.com/v1";
@@ -74,6 +74,10 @@ struct ServerQuirks {
     forgetful: AtomicBool,
     /// It wants the words of its reasoning back with each answer that has calls.
     wants_thoughts: AtomicBool,
+    /// It takes ids of nine letters and digits alone.
+    nine: AtomicBool,
+    /// It is Gemini's, for which a call without a signature is none.
+    signed: AtomicBool,
     /// It is the vendor's own, which is told how closely to look at a picture.
     detailed: bool,
 }
@@ -88,6 +92,7 @@ struct Form {
     uncounted: bool,
     forgetful: bool,
     wants_thoughts: bool,
+    calls: CallForm,
     detailed: bool,
 }
 
@@ -101,6 +106,7 @@ impl ServerQuirks {
             uncounted: self.uncounted.load(Ordering::Relaxed),
             forgetful: self.forgetful.load(Ordering::Relaxed),
             wants_thoughts: self.wants_thoughts.load(Ordering::Relaxed),
+            calls: CallForm { nine: self.nine.load(Ordering::Relaxed), signed: self.signed.load(Ordering::Relaxed) },
             detailed: self.detailed,
         }
     }
@@ -117,6 +123,10 @@ impl ServerQuirks {
             &self.forgetful
         } else if !form.wants_thoughts && lower.contains(THOUGHTS) && asks_for_it(&lower) {
             &self.wants_thoughts
+        } else if !form.calls.nine && asks_for_nine(&lower) {
+            &self.nine
+        } else if !form.calls.signed && lower.contains("thought_signature") {
+            &self.signed
         } else if !form.unstreamed && !form.uncounted && of_counts {
             &self.uncounted
         } else if !form.unstreamed && wire::speaks_of_streams(&lower) {
@@ -151,6 +161,7 @@ impl OpenAi {
         loop {
             let form = self.quirks.form();
             match self.once(request, form, deltas).await {
+                Err(ModelError::BadRequest(text)) if is_thought_away(&text) => return Ok(thought_away()),
                 Err(ModelError::BadRequest(text)) if self.quirks.learn(&text, request, form) => {}
                 Err(refusal @ ModelError::Template(_)) if !form.folded_system => {
                     return self.folded(request, form, refusal, deltas).await;
@@ -278,11 +289,13 @@ fn messages(asker: &Asker<'_>, request: &ModelRequest, form: Form) -> Vec<Json> 
                 list.push(json!({ "role": "user", "content": spoken(before, parts, form.detailed) }).into());
             }
             WireTurn::Assistant { text, calls, vendor } => {
-                let fields = assistant(text, calls, &request.tools);
-                list.push(with_reasoning(fields, reasoning(asker, *vendor, !calls.is_empty(), form)));
+                let own = asker.own(*vendor).and_then(|parts| parts.into_iter().next());
+                let sent = openai_calls::sent(calls, &request.tools, own.as_ref(), form.calls);
+                list.push(with_reasoning(assistant(text, sent), reasoning(own.as_ref(), !calls.is_empty(), form)));
             }
             WireTurn::Results(results) => list.extend(results.iter().map(|result| {
-                json!({ "role": "tool", "tool_call_id": wire::token(&result.call_id), "content": result.text }).into()
+                let id = id(&result.call_id, form.calls.nine);
+                json!({ "role": "tool", "tool_call_id": id, "content": result.text }).into()
             })),
         }
     }
@@ -290,15 +303,8 @@ fn messages(asker: &Asker<'_>, request: &ModelRequest, form: Form) -> Vec<Json> 
 }
 
 /// What an earlier answer's message holds of its reasoning.
-fn reasoning(
-    asker: &Asker<'_>,
-    vendor: Option<&VendorParts>,
-    has_calls: bool,
-    form: Form,
-) -> Vec<(&'static str, Json)> {
-    let own = asker.own(vendor).and_then(|parts| parts.into_iter().next());
-    let field =
-        |name: &str| own.as_ref().and_then(Json::written).and_then(|part| raw::field(part, name)).map(Json::Raw);
+fn reasoning(own: Option<&Json>, has_calls: bool, form: Form) -> Vec<(&'static str, Json)> {
+    let field = |name: &str| own.and_then(Json::written).and_then(|part| raw::field(part, name)).map(Json::Raw);
     let mut fields = Vec::new();
     if !form.forgetful {
         fields.extend(field(DETAILS).map(|details| (DETAILS, details)));
@@ -319,16 +325,18 @@ fn with_reasoning(message: Value, reasoning: Vec<(&'static str, Json)>) -> Json 
     Json::Object(own.chain(reasoning).collect())
 }
 
-/// The reasoning of an answer, as it came, where its server takes it back.
+/// The reasoning of an answer, and what stands beside its calls, as they came, where its server takes them back.
 fn kept(whole: &Whole, calls: &[ToolCall], form: Form, asker: &Asker<'_>) -> Option<VendorParts> {
     let message = raw::at(&whole.text, &["choices", "0", "message"])?;
     let names = [(DETAILS, !form.forgetful), (THOUGHTS, form.wants_thoughts)];
+    let beside = openai_calls::extras(message.get()).map(|list| format!("{}:{list}", json!(EXTRA)));
     let fields: Vec<String> = names
         .into_iter()
         .filter(|(_, taken)| *taken)
         .filter_map(|(name, _)| raw::field(message.get(), name).map(|value| (name, value)))
         .filter(|(_, value)| !matches!(value.get(), "null" | "[]" | "\"\""))
         .map(|(name, value)| format!("{}:{}", json!(name), value.get()))
+        .chain(beside)
         .collect();
     if fields.is_empty() {
         return None;
@@ -364,37 +372,13 @@ fn spoken(before: &str, parts: &[Part<'_>], detailed: bool) -> Value {
     parts.iter().enumerate().map(part).collect()
 }
 
-fn assistant(text: &str, calls: &[ToolCall], tools: &[ToolSpec]) -> Value {
+/// `calls` as they are sent.
+fn assistant(text: &str, calls: Vec<Value>) -> Value {
     if calls.is_empty() {
         return json!({ "role": "assistant", "content": wire::spoken(text) });
     }
     let content = if text.is_empty() { Value::Null } else { json!(text) };
-    let calls: Vec<Value> = calls
-        .iter()
-        .map(|call| {
-            let function = json!({ "name": wire::token(&call.name), "arguments": arguments(call, tools) });
-            json!({ "id": wire::token(&call.id), "type": "function", "function": function })
-        })
-        .collect();
     json!({ "role": "assistant", "content": content, "tool_calls": calls })
-}
-
-/// A call's arguments as one text: first those that the tool wants, in its order, in which models write them. A local server goes on from what
-/// it wrote itself, as far as it gets the same text back.
-fn arguments(call: &ToolCall, tools: &[ToolSpec]) -> String {
-    let Some(all) = call.arguments.as_object() else { return call.arguments.to_string() };
-    let tool = tools.iter().find(|tool| tool.name == call.name);
-    let wanted: Vec<&str> = tool
-        .and_then(|tool| tool.parameters["required"].as_array())
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    let place = |key: &str| wanted.iter().position(|it| *it == key).unwrap_or(wanted.len());
-    let mut pairs: Vec<_> = all.iter().collect();
-    pairs.sort_by_key(|(key, _)| place(key));
-    let pairs: Vec<String> = pairs.into_iter().map(|(key, value)| format!("{}:{value}", json!(key))).collect();
-    format!("{{{}}}", pairs.join(","))
 }
 
 /// Reads an answer. Only one without any message, or that its server broke off, is refused; everything else that servers leave out is made good.

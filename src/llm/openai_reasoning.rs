@@ -1,15 +1,29 @@
 //! Reasoning that comes in pieces beside the answer of a chat, which is not of the vendor's own wire.
 //!
-//! Owns: the names that servers with thinking models use, and how pieces are joined. All of `reasoning_details` is what its chunks hold one behind
+//! Owns: the names that servers with thinking models use, how pieces are joined, and the refusal that stands for an answer of thoughts alone. All of `reasoning_details` is what its chunks hold one behind
 //! the other (openrouter.ai/docs/use-cases/reasoning-tokens); pieces of one text are joined, for there is one for each token. Must not: decide
 //! what is sent back (`openai` does). Tests: below, and `tests/providers/gateways.rs`.
 
 use serde_json::{Map, Value, json};
 
+use super::http::Whole;
+
 /// OpenRouter's signed or encrypted reasoning, which goes back with the answer that it belongs to.
 pub(super) const DETAILS: &str = "reasoning_details";
 /// DeepSeek's reasoning in words, which most servers that send it do not want back.
 pub(super) const THOUGHTS: &str = "reasoning_content";
+
+/// Whether a refusal says that the model thought until its limit was reached: OpenAI's server then answers 400, and not with an empty answer.
+pub(super) fn is_thought_away(refusal: &str) -> bool {
+    refusal.to_lowercase().contains("model output limit was reached")
+}
+
+/// The answer that such a refusal stands for; nobody counted its tokens.
+pub(super) fn thought_away() -> Whole {
+    let message = json!({ "role": "assistant", "content": null });
+    let value = json!({ "choices": [{ "index": 0, "finish_reason": "length", "message": message }] });
+    Whole { text: value.to_string(), value }
+}
 
 /// The fields of a detail that grow.
 const GROWING: [&str; 2] = ["text", "summary"];

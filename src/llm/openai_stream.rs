@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::ModelError;
 use super::deltas::BoundedDeltas;
 use super::http::{Assembly, Step};
+use super::openai_calls::EXTRA;
 use super::openai_reasoning::Reasoning;
 
 /// What came so far.
@@ -34,6 +35,8 @@ struct Call {
     arguments: String,
     /// Arguments that came as an object.
     object: Option<Value>,
+    /// What stands beside it.
+    extra: Option<Value>,
     /// That it begins was told.
     announced: bool,
     /// Whether arguments of this length were a whole object.
@@ -150,6 +153,10 @@ impl Chunks {
             }
             _ => {}
         }
+        if let Some(extra) = piece.get(EXTRA).filter(|extra| extra.is_object()) {
+            told.reasoning(extra.to_string().len())?;
+            call.extra = Some(extra.clone());
+        }
         Ok(())
     }
 
@@ -187,7 +194,12 @@ impl Call {
 
     fn whole(self) -> Value {
         let arguments = self.object.unwrap_or(Value::String(self.arguments));
-        json!({ "id": self.id, "type": "function", "function": { "name": self.name, "arguments": arguments } })
+        let function = json!({ "name": self.name, "arguments": arguments });
+        let mut call = json!({ "id": self.id, "type": "function", "function": function });
+        if let Some(extra) = self.extra {
+            call[EXTRA] = extra;
+        }
+        call
     }
 }
 

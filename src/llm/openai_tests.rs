@@ -51,24 +51,6 @@ fn a_whole_conversation_on_the_wire() {
 }
 
 #[test]
-fn arguments_go_back_in_the_order_of_the_tool() {
-    let parameters = json!({ "required": ["path", "old", "new"] });
-    let tools = [ToolSpec { name: "edit_file".into(), description: String::new(), parameters }];
-    let arguments_of = |name: &str, value: Value| {
-        let call = ToolCall { id: "a".into(), name: name.into(), arguments: value, malformed: None };
-        arguments(&call, &tools)
-    };
-    let edit = json!({ "all": true, "new": "b\n", "old": "\"a", "path": "x" });
-    let text = arguments_of("edit_file", edit.clone());
-    assert_eq!(text, r#"{"path":"x","old":"\"a","new":"b\n","all":true}"#);
-    assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), edit);
-    assert_eq!(
-        (arguments_of("edit_file", json!({})), arguments_of("odd", json!({ "b": 1, "a": [] }))),
-        ("{}".into(), r#"{"a":[],"b":1}"#.into())
-    );
-}
-
-#[test]
 fn the_newer_limit_replaces_the_older() {
     let body = sent("m", Form { newer_limit: true, ..Form::default() });
     assert_eq!((body.get("max_tokens"), body["max_completion_tokens"].as_u64()), (None, Some(500)));

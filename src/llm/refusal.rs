@@ -25,8 +25,9 @@ pub(super) fn classify(status: StatusCode, headers: &HeaderMap, body: &str) -> M
         false => format!("HTTP {}, {}", status.as_u16(), clean(&text)),
     };
     let retry_after_ms = retry_after(headers).or_else(|| json.as_ref().and_then(retry_info));
-    // Anthropic gives this the type of any malformed request.
-    let is_spent = text.to_lowercase().contains("credit balance is too low");
+    // Anthropic gives both the type of any malformed request; the second is the limit that its customer set.
+    let spent = ["credit balance is too low", "reached your specified api usage limits"];
+    let is_spent = spent.iter().any(|words| text.to_lowercase().contains(words));
     if is_spent
         || code.contains("insufficient_quota")
         || code.contains("billing")
@@ -56,10 +57,10 @@ pub(super) fn classify(status: StatusCode, headers: &HeaderMap, body: &str) -> M
 }
 
 /// The words by which servers say that the conversation is too long: OpenAI, Anthropic, llama.cpp and its Python server,
-/// vLLM, Ollama, OpenRouter, Gemini (each from its documentation or its source's error strings).
+/// vLLM, Ollama, OpenRouter, Gemini, xAI, Moonshot, LM Studio, MiniMax, Qwen (each from its documentation, its source's error strings, or a report).
 fn is_overflow(code: &str, text: &str) -> bool {
     const CODES: [&str; 3] = ["context_length_exceeded", "exceed_context_size", "request_too_large"];
-    const WORDS: [&str; 11] = [
+    const WORDS: [&str; 18] = [
         "maximum context length",
         "context length is only",
         "prompt is too long",
@@ -71,6 +72,13 @@ fn is_overflow(code: &str, text: &str) -> bool {
         "input is too long",
         "longer than the context",
         "exceeds the maximum number of tokens",
+        "maximum prompt length is",
+        "exceeded model token limit",
+        "context length of only",
+        "greater than the context length",
+        "context window exceeds limit",
+        "range of input length should be",
+        "prompt too long; exceeded",
     ];
     let text = text.to_lowercase();
     CODES.iter().any(|c| code.contains(c)) || WORDS.iter().any(|w| text.contains(w))

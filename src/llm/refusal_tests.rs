@@ -35,6 +35,18 @@ fn too_long_conversations_are_known_by_their_words() {
             r#"{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"message\":\"This model's maximum context length is 8192 tokens.\"}}","provider_name":"x"}}}"#,
         ),
         (413, "<html>too large</html>"),
+        (400, r#"{"error":"This model's maximum prompt length is 131072 but the request contains 136973 tokens."}"#),
+        (
+            400,
+            r#"{"error":{"message":"Invalid request: Your request exceeded model token limit: 262144 (requested: 291351)","type":"invalid_request_error"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":"Trying to keep the first 4133 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough."}"#,
+        ),
+        (400, r#"{"error":{"message":"invalid params, context window exceeds limit (2013)"}}"#),
+        (400, r#"{"error":{"message":"Range of input length should be [1, 30000]","code":"invalid_parameter_error"}}"#),
+        (400, r#"{"error":"prompt too long; exceeded max context length by 4 tokens"}"#),
     ];
     for (status, body) in bodies {
         assert_eq!(of(status, body), ModelError::ContextFull, "{body}");
@@ -63,6 +75,11 @@ fn refusals_of_the_key_and_of_money_need_a_person() {
         r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}"#,
     );
     assert!(matches!(credit, ModelError::Unauthorized(t) if t.contains("no credit")));
+    let limit = of(
+        400,
+        r#"{"type":"error","error":{"type":"invalid_request_error","message":"You have reached your specified API usage limits. You will regain access on 2026-01-01 at 00:00 UTC."}}"#,
+    );
+    assert!(matches!(limit, ModelError::Unauthorized(t) if t.contains("no credit") && t.contains("2026-01-01")));
 }
 
 #[test]

@@ -28,9 +28,9 @@ pub struct VendorParts {
 }
 
 impl VendorParts {
-    /// Characters of an answer that is sent with these parts; `plain` are those of its text and calls.
-    pub(super) fn chars(&self, plain: usize) -> usize {
-        let own = self.parts.chars().count();
+    /// The length, by this measure, of an answer that is sent with these parts; `plain` is that of its text and calls.
+    pub(super) fn length(&self, plain: usize, of: fn(&str) -> usize) -> usize {
+        let own = of(&self.parts);
         if self.wire == CHAT { plain + own } else { plain.max(own) }
     }
 }

@@ -165,6 +165,61 @@ async fn reasoning_in_words_is_neither_kept_nor_sent_where_nobody_asks_for_it() 
     assert_eq!(vendor.refused(), Vec::<Value>::new());
 }
 
+/// An answer with one call and its signature.
+fn signed(id: &str) -> Value {
+    let function = json!({ "name": "bash", "arguments": "{\"command\":\"ls\"}" });
+    let extra = json!({ "google": { "thought_signature": "EqQB/+==" } });
+    let call = json!({ "id": id, "index": 0, "type": "function", "function": function, "extra_content": extra });
+    json!({ "role": "assistant", "content": null, "tool_calls": [call] })
+}
+
+#[tokio::test]
+async fn geminis_signatures_go_back_with_their_calls_and_a_call_without_one_says_so() {
+    let usage = json!({ "prompt_tokens": 90, "completion_tokens": 9, "total_tokens": 99 });
+    let choice = |of: &str, id: &str| json!([{ "index": 0, "finish_reason": "tool_calls", of: signed(id) }]);
+    let body = |choices: Value| json!({ "model": "test-model", "choices": choices, "usage": usage });
+    let whole = |id: &str| Reply::ok(body(choice("message", id)));
+    let chunk = body(choice("delta", "call_2"));
+    let vendor = Vendor::start(strict_gateways::gemini, vec![]).await;
+    let model = client(ModelKind::Openai, &vendor.url, KEY);
+    let mut log = began_here();
+    for reply in [whole("call_1"), Reply::events(&format!("data: {chunk}\n\ndata: [DONE]\n\n")), whole("call_3")] {
+        vendor.answer(reply);
+        assert!(turn(model.as_ref(), &mut log).await.vendor.is_some());
+    }
+    assert_eq!(vendor.refused(), Vec::<Value>::new());
+    // Another model has no signatures of its own for what this one did.
+    vendor.answer(whole("call_4"));
+    converse(crate::named(ModelKind::Openai, &vendor.url, "another-model").as_ref(), &log).await;
+    let last = vendor.raw().pop().unwrap_or_default();
+    assert_eq!((vendor.refused().len(), last.matches("skip_thought_signature_validator").count()), (1, 3), "{last}");
+}
+
+/// Mistral's server takes ids of nine letters and digits alone, also those of calls that another model made.
+#[tokio::test]
+async fn ids_of_another_server_become_those_that_mistrals_takes() {
+    fn mistral(path: &str, headers: &axum::http::HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
+        let ids = body["messages"].as_array().into_iter().flatten().flat_map(|message| {
+            let calls = message["tool_calls"].as_array().into_iter().flatten().map(|call| &call["id"]);
+            calls.chain(message.get("tool_call_id"))
+        });
+        let fits = |id: &&str| id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        match ids.filter_map(Value::as_str).find(|id| !fits(id)) {
+            Some(id) => {
+                let text = format!("Tool call id was {id} but must be a-z, A-Z, 0-9, with a length of 9.");
+                Err((400, json!({ "object": "error", "message": text, "type": "invalid_function_call" })))
+            }
+            None => strict::openai(path, headers, body),
+        }
+    }
+    let vendor = Vendor::start(mistral, vec![called("aB3xK9mP2", ""), called("bB3xK9mP2", "")]).await;
+    let model = client(ModelKind::Openai, &vendor.url, KEY);
+    for own in ["aB3xK9mP2", "bB3xK9mP2"] {
+        assert_eq!(model.respond(&conversation(), &Silent).await.unwrap().calls[0].id, own, "it stays as it came");
+    }
+    assert_eq!((vendor.seen().len(), vendor.refused().len()), (2, 1), "refused once only");
+}
+
 /// A stream of Ollama's: reasoning under its own name, each call whole in one chunk with its ids in the order of its server, and an end of its own.
 fn ollamas() -> String {
     let chunk = |delta: Value, finish: Value| {

@@ -145,6 +145,16 @@ async fn a_conversation_that_is_too_long_is_known_whoever_says_it() {
     }
 }
 
+/// OpenAI's server refuses where a model thought until its limit was reached; others end an empty answer.
+#[tokio::test]
+async fn a_refusal_because_the_limit_went_into_thoughts_is_an_answer_that_was_cut_off() {
+    let text = "Could not finish the message because max_tokens or model output limit was reached. Please try again with higher max_tokens.";
+    let error = json!({ "message": text, "type": "invalid_request_error", "param": null, "code": null });
+    let vendor = Vendor::start(anything, vec![Reply::status(400, json!({ "error": error }))]).await;
+    let response = once(&vendor, KEY).await.unwrap();
+    assert_eq!((response.text.as_str(), response.calls.len(), response.truncated), ("", 0, true));
+}
+
 #[tokio::test]
 async fn answers_that_are_none_are_named() {
     let page = Reply::Text(200, "text/html", "<html>sign in</html>".into());

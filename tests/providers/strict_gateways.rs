@@ -1,4 +1,4 @@
-//! The checks of servers that speak OpenAI's wire with something of their own: OpenRouter, DeepSeek, Ollama.
+//! The checks of servers that speak OpenAI's wire with something of their own: OpenRouter, DeepSeek, Gemini, Ollama.
 
 use axum::http::HeaderMap;
 use serde_json::{Value, json};
@@ -48,6 +48,21 @@ pub fn deepseek(path: &str, headers: &HeaderMap, body: &Value) -> Result<(), (u1
         let given = thoughts.is_some_and(|thoughts| thoughts.is_string());
         want(given || !has_calls, "The `reasoning_content` in the thinking mode must be passed back to the API.")
     })?;
+    strict::openai(path, headers, &plain)
+}
+
+/// Gemini 3 at Google's address for this wire (ai.google.dev/gemini-api/docs/thought-signatures): the first call of each answer has its signature.
+pub fn gemini(path: &str, headers: &HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
+    let mut plain = body.clone();
+    for message in plain["messages"].as_array_mut().into_iter().flatten().filter(|it| it["role"] == "assistant") {
+        let Some(calls) = message.get_mut("tool_calls").and_then(Value::as_array_mut) else { continue };
+        if !calls[0]["extra_content"]["google"]["thought_signature"].is_string() {
+            return Err(refused("Function call is missing a thought_signature in functionCall parts."));
+        }
+        for fields in calls.iter_mut().filter_map(Value::as_object_mut) {
+            fields.remove("extra_content");
+        }
+    }
     strict::openai(path, headers, &plain)
 }
 

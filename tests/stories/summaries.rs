@@ -83,6 +83,19 @@ async fn a_summarizer_that_does_not_answer_delays_nothing_and_the_hosts_lines_st
     assert_eq!(task.model_worst, 0);
 }
 
+/// As where a model spends its whole limit on what it thinks.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_summarizer_that_is_cut_off_before_its_first_word_is_no_summary() {
+    let thought = json!({ "text": "", "truncated": true, "usage": { "input": 700, "output": 1000 } });
+    let world = World::of_models(&talks(&thought), &models(12_000)).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("awaiting-review").await;
+    let said = summaries(&world.log().await);
+    assert!(!said.is_empty() && said.iter().all(|one| one.text.is_empty() && one.usage.output == 1000), "{said:?}");
+    let newest = format!("{:?}", world.model.asked().last().expect("a request").turns);
+    assert!(newest.contains("action 1: bash echo 1 > notes.txt: ok") && !newest.contains("cut off"), "{newest}");
+}
+
 /// Summaries of parts of the file, then one of all of them.
 fn reads(window: u32) -> (String, String) {
     reads_but(&[], window)
@@ -169,7 +182,7 @@ async fn a_part_whose_summary_is_cut_or_missing_is_followed_by_the_next() {
         _ => None,
     });
     let result = result.expect("the action's result");
-    let cut = "Lists, lists, lists\n[cut off: the answer reached its limit of 350 tokens]";
+    let cut = "Lists, lists, lists\n[cut off: the answer reached its limit of 1000 tokens]";
     for words in [cut, "the model said nothing about these lines"] {
         assert_eq!(result.matches(words).count(), 1, "{result}");
     }
