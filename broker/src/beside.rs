@@ -104,6 +104,21 @@ async fn no_container_with_a_subnet_is_started_before_the_table_stands() {
 }
 
 #[tokio::test]
+async fn a_way_out_that_is_not_there_is_no_container_that_is_gone() {
+    let world = world();
+    with_subnets(&world, 1).await;
+    let containers = &world.service.containers;
+    containers.create(&spec("task-1-1", Some(0))).await.unwrap();
+    world.service.router.remove().await.unwrap();
+    let why = containers.start("task-1-1").await.unwrap_err();
+    assert_eq!(why.kind, ProblemKind::Unavailable, "otherwise its task's sandbox would count as removed: {why}");
+    let gone = containers.start("task-2-1").await.unwrap_err();
+    assert_eq!(gone.kind, ProblemKind::NotFound, "{gone}");
+    with_subnets(&world, 1).await;
+    containers.start("task-1-1").await.unwrap();
+}
+
+#[tokio::test]
 async fn the_way_out_stays_for_a_task_and_goes_with_the_rest() {
     let world = world();
     with_subnets(&world, 1).await;
