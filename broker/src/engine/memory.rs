@@ -7,8 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use bollard::models::{
     ContainerConfig, ContainerCreateBody, ContainerInspectResponse, ContainerState, ContainerStateStatusEnum,
-    ContainerSummary, EndpointSettings, EventMessage, ImageInspect, Network, NetworkConnectRequest,
-    NetworkCreateRequest, NetworkInspect, NetworkSettings, SystemInfo, SystemVersion, Volume, VolumeCreateRequest,
+    ContainerSummary, ContainerSummaryNetworkSettings, EndpointSettings, EventMessage, ImageInspect, Network,
+    NetworkConnectRequest, NetworkCreateRequest, NetworkInspect, NetworkSettings, SystemInfo, SystemVersion, Volume,
+    VolumeCreateRequest,
 };
 use futures_util::stream;
 use protocol::broker::{Problem, ProblemKind};
@@ -202,8 +203,12 @@ fn fits(filters: &Filters, labels: Option<&Labels>) -> bool {
     })
 }
 
+fn runs(it: &Container) -> bool {
+    matches!(it.status, ContainerStateStatusEnum::RUNNING | ContainerStateStatusEnum::PAUSED)
+}
+
 fn described(id: &str, it: &Container) -> ContainerInspectResponse {
-    let running = matches!(it.status, ContainerStateStatusEnum::RUNNING | ContainerStateStatusEnum::PAUSED);
+    let running = runs(it);
     ContainerInspectResponse {
         id: Some(id.to_owned()),
         name: Some(format!("/{}", it.name)),
@@ -259,6 +264,7 @@ impl Engine for MemoryEngine {
                 id: Some(id.clone()),
                 names: Some(vec![format!("/{}", it.name)]),
                 labels: it.body.labels.clone(),
+                network_settings: Some(ContainerSummaryNetworkSettings { networks: Some(it.networks.clone()) }),
                 ..Default::default()
             };
             Ok(found.map(summary).collect())
@@ -441,7 +447,8 @@ impl Engine for MemoryEngine {
         self.call(|state| {
             let found = state.networks.iter().find(|(name, it)| it.id.as_deref() == Some(id) || *name == id);
             let name = found.map(|(name, _)| name.clone()).ok_or_else(|| gone(id))?;
-            if state.containers.values().any(|it| it.networks.contains_key(&name)) {
+            // A container that does not run is not attached to it.
+            if state.containers.values().any(|it| runs(it) && it.networks.contains_key(&name)) {
                 return Err(taken(&name));
             }
             state.networks.remove(&name).map(drop).ok_or_else(|| gone(id))
