@@ -176,6 +176,24 @@ async fn a_runner_whose_volume_the_engine_made_anew_is_not_taken_for_ours() {
 }
 
 #[tokio::test]
+async fn why_an_image_cannot_be_looked_into_is_said_in_the_engine_s_words() {
+    let world = world();
+    let containers = &world.service.containers;
+    world.engine.set_unstartable(Some(Problem::refused("the engine said: mounting proc: permission denied")));
+    let why = containers.create(&spec("verify-1", None)).await.unwrap_err();
+    assert_eq!(why.kind, ProblemKind::Refused);
+    let words = ["image sandbox:1", "cannot start /bin/sh", "mounting proc: permission denied"];
+    assert!(words.iter().all(|word| why.text.contains(word)), "{why}");
+    // As where containers are pruned.
+    world.engine.set_unstartable(Some(Problem::new(ProblemKind::NotFound, "the engine said: no such container")));
+    let why = containers.create(&spec("verify-1", None)).await.unwrap_err();
+    assert_eq!(why.kind, ProblemKind::Unavailable, "no word on the image: {why}");
+    world.engine.set_unstartable(None);
+    containers.create(&spec("verify-1", None)).await.unwrap();
+    assert_eq!(self::containers(&world), ["container caisson-one-box-verify-1 created"]);
+}
+
+#[tokio::test]
 async fn a_container_that_cannot_be_removed_keeps_no_other_one() {
     let world = world();
     let Service { containers, reaper, .. } = &world.service;

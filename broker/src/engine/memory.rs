@@ -39,6 +39,8 @@ struct State {
     table: Option<String>,
     /// What it says of itself.
     info: SystemInfo,
+    /// Error with which it fails to start any container.
+    unstartable: Option<Problem>,
 }
 
 /// Point of a call's failure.
@@ -112,6 +114,11 @@ impl MemoryEngine {
     /// Makes the removal of the container of this name fail, as where its files are busy.
     pub fn set_stuck(&self, name: Option<&str>) {
         *self.stuck.lock().unwrap_or_else(PoisonError::into_inner) = name.map(str::to_owned);
+    }
+
+    /// Makes it fail to start any container with this error, or succeed.
+    pub fn set_unstartable(&self, why: Option<Problem>) {
+        self.state().unstartable = why;
     }
 
     /// Ends all containers, as a restart of the engine does.
@@ -297,6 +304,9 @@ impl Engine for MemoryEngine {
 
     async fn start(&self, id: &str) -> Result<(), Problem> {
         self.call(|state| {
+            if let Some(why) = &state.unstartable {
+                return Err(why.clone());
+            }
             let networks = state.one(id)?.networks.clone();
             // Those of another router's networks are not known here.
             let is_gone = |(name, it): &(&String, &EndpointSettings)| {
