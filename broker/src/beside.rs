@@ -211,6 +211,25 @@ async fn a_container_that_cannot_be_removed_keeps_no_other_one() {
 }
 
 #[tokio::test]
+async fn a_volume_that_cannot_be_removed_keeps_no_other_one() {
+    let world = world();
+    let Service { containers, reaper, .. } = &world.service;
+    for name in ["verify-1", "verify-2"] {
+        containers.create(&spec(name, None)).await.unwrap();
+        // Somebody removes the container alone.
+        let made = world.engine.container(&format!("caisson-one-box-{name}")).await.unwrap().unwrap();
+        world.engine.remove(&made.id.unwrap()).await.unwrap();
+    }
+    world.engine.set_stuck(Some("caisson-one-work-verify-1"));
+    let why = reaper.reap(&[], &[]).await.unwrap_err();
+    assert_eq!((why.kind, why.text.as_str()), (ProblemKind::Engine, "its files are busy"));
+    let left = world.engine.all().into_iter().filter(|it| it.contains("-work-")).collect::<Vec<_>>();
+    assert_eq!(left, ["volume caisson-one-work-verify-1"]);
+    world.engine.set_stuck(None);
+    assert_eq!(reaper.reap(&[], &[]).await.unwrap(), ["caisson-one-work-verify-1"]);
+}
+
+#[tokio::test]
 async fn an_engine_that_was_restarted_with_userns_remap_is_known_after_the_next_greeting() {
     let world = world();
     let users = async || world.service.core.host().await.unwrap().users_from;

@@ -61,7 +61,7 @@ pub struct MemoryEngine {
     chance: Option<Mutex<u64>>,
     /// Output of containers, by the last word of their command.
     says: HashMap<&'static str, String>,
-    /// Name of a container that the engine fails to remove.
+    /// Name of a container or volume that the engine fails to remove.
     stuck: Mutex<Option<String>>,
 }
 
@@ -111,9 +111,13 @@ impl MemoryEngine {
         self.cut.is_some_and(|(at, _)| self.state().calls > at)
     }
 
-    /// Makes the removal of the container of this name fail, as where its files are busy.
+    /// Makes the removal of the container or volume of this name fail, as where its files are busy.
     pub fn set_stuck(&self, name: Option<&str>) {
         *self.stuck.lock().unwrap_or_else(PoisonError::into_inner) = name.map(str::to_owned);
+    }
+
+    fn is_stuck(&self, name: &str) -> bool {
+        self.stuck.lock().unwrap_or_else(PoisonError::into_inner).as_deref() == Some(name)
     }
 
     /// Makes it fail to start any container with this error, or succeed.
@@ -201,6 +205,10 @@ fn gone(name: &str) -> Problem {
 
 fn taken(name: &str) -> Problem {
     Problem::new(ProblemKind::Conflict, format!("{name} is in use"))
+}
+
+fn busy() -> Problem {
+    Problem::new(ProblemKind::Engine, "its files are busy")
 }
 
 fn fits(filters: &Filters, labels: Option<&Labels>) -> bool {
@@ -351,10 +359,9 @@ impl Engine for MemoryEngine {
     }
 
     async fn remove(&self, id: &str) -> Result<(), Problem> {
-        let stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.call(|state| {
-            if state.one(id).is_ok_and(|found| stuck.as_ref() == Some(&found.name)) {
-                return Err(Problem::new(ProblemKind::Engine, "its files are busy"));
+            if state.one(id).is_ok_and(|found| self.is_stuck(&found.name)) {
+                return Err(busy());
             }
             state.containers.remove(id).map(drop).ok_or_else(|| gone(id))
         })
@@ -415,6 +422,9 @@ impl Engine for MemoryEngine {
 
     async fn remove_volume(&self, name: &str) -> Result<(), Problem> {
         self.call(|state| {
+            if self.is_stuck(name) {
+                return Err(busy());
+            }
             if state.containers.values().any(|it| mounted(&it.body).iter().any(|volume| volume == name)) {
                 return Err(taken(name));
             }
