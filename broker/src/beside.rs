@@ -104,6 +104,21 @@ async fn no_container_with_a_subnet_is_started_before_the_table_stands() {
 }
 
 #[tokio::test]
+async fn a_way_out_that_is_not_there_is_no_container_that_is_gone() {
+    let world = world();
+    with_subnets(&world, 1).await;
+    let containers = &world.service.containers;
+    containers.create(&spec("task-1-1", Some(0))).await.unwrap();
+    world.service.router.remove().await.unwrap();
+    let why = containers.start("task-1-1").await.unwrap_err();
+    assert_eq!(why.kind, ProblemKind::Unavailable, "otherwise its task's sandbox would count as removed: {why}");
+    let gone = containers.start("task-2-1").await.unwrap_err();
+    assert_eq!(gone.kind, ProblemKind::NotFound, "{gone}");
+    with_subnets(&world, 1).await;
+    containers.start("task-1-1").await.unwrap();
+}
+
+#[tokio::test]
 async fn the_way_out_stays_for_a_task_and_goes_with_the_rest() {
     let world = world();
     with_subnets(&world, 1).await;
@@ -161,6 +176,24 @@ async fn a_runner_whose_volume_the_engine_made_anew_is_not_taken_for_ours() {
 }
 
 #[tokio::test]
+async fn why_an_image_cannot_be_looked_into_is_said_in_the_engine_s_words() {
+    let world = world();
+    let containers = &world.service.containers;
+    world.engine.set_unstartable(Some(Problem::refused("the engine said: mounting proc: permission denied")));
+    let why = containers.create(&spec("verify-1", None)).await.unwrap_err();
+    assert_eq!(why.kind, ProblemKind::Refused);
+    let words = ["image sandbox:1", "cannot start /bin/sh", "mounting proc: permission denied"];
+    assert!(words.iter().all(|word| why.text.contains(word)), "{why}");
+    // As where containers are pruned.
+    world.engine.set_unstartable(Some(Problem::new(ProblemKind::NotFound, "the engine said: no such container")));
+    let why = containers.create(&spec("verify-1", None)).await.unwrap_err();
+    assert_eq!(why.kind, ProblemKind::Unavailable, "no word on the image: {why}");
+    world.engine.set_unstartable(None);
+    containers.create(&spec("verify-1", None)).await.unwrap();
+    assert_eq!(self::containers(&world), ["container caisson-one-box-verify-1 created"]);
+}
+
+#[tokio::test]
 async fn a_container_that_cannot_be_removed_keeps_no_other_one() {
     let world = world();
     let Service { containers, reaper, .. } = &world.service;
@@ -175,6 +208,25 @@ async fn a_container_that_cannot_be_removed_keeps_no_other_one() {
     world.engine.set_stuck(None);
     let removed = reaper.reap(&["verify-3".to_owned()], &[]).await.unwrap();
     assert_eq!(removed, ["verify-1"]);
+}
+
+#[tokio::test]
+async fn a_volume_that_cannot_be_removed_keeps_no_other_one() {
+    let world = world();
+    let Service { containers, reaper, .. } = &world.service;
+    for name in ["verify-1", "verify-2"] {
+        containers.create(&spec(name, None)).await.unwrap();
+        // Somebody removes the container alone.
+        let made = world.engine.container(&format!("caisson-one-box-{name}")).await.unwrap().unwrap();
+        world.engine.remove(&made.id.unwrap()).await.unwrap();
+    }
+    world.engine.set_stuck(Some("caisson-one-work-verify-1"));
+    let why = reaper.reap(&[], &[]).await.unwrap_err();
+    assert_eq!((why.kind, why.text.as_str()), (ProblemKind::Engine, "its files are busy"));
+    let left = world.engine.all().into_iter().filter(|it| it.contains("-work-")).collect::<Vec<_>>();
+    assert_eq!(left, ["volume caisson-one-work-verify-1"]);
+    world.engine.set_stuck(None);
+    assert_eq!(reaper.reap(&[], &[]).await.unwrap(), ["caisson-one-work-verify-1"]);
 }
 
 #[tokio::test]

@@ -84,7 +84,7 @@ impl Containers {
                     ContainerState::Created | ContainerState::Exited { .. } => {}
                 }
                 if self.has_network(&id).await? {
-                    self.router.fenced().await?;
+                    self.router.fenced().await.map_err(of_the_way_out)?;
                 }
                 let started = self.core.engine.start(&id).await;
                 started.map_err(|problem| no_gpu(&self.core.settings.gpus, start_problem(name, problem)))
@@ -199,6 +199,14 @@ fn same(spec: &ContainerSpec, found: &ContainerInspectResponse) -> Result<(), Pr
 
 fn conflict(name: &str, why: &str) -> Problem {
     Problem::new(ProblemKind::Conflict, format!("container {name} {why}"))
+}
+
+/// What is missing of the way out says nothing of the container: a client takes `NotFound` for the loss of a sandbox, with its work.
+fn of_the_way_out(problem: Problem) -> Problem {
+    match problem.kind {
+        ProblemKind::NotFound => Problem::unavailable(problem.text),
+        _ => problem,
+    }
 }
 
 fn start_problem(name: &str, problem: Problem) -> Problem {

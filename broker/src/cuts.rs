@@ -198,3 +198,19 @@ async fn a_way_out_whose_networks_were_removed_is_made_anew() {
     assert_eq!(engine.all(), wanted);
     assert!(service.router.runs().await.unwrap());
 }
+
+#[tokio::test]
+async fn a_stopped_sandbox_keeps_its_network_although_the_holder_is_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = engine(None);
+    let service = life(&engine, dir.path());
+    all_of_it(&service, true).await.unwrap();
+    let wanted = engine.all();
+    service.containers.stop("task-1-1").await.unwrap();
+    service.router.remove().await.unwrap();
+    service.reaper.reap(&["task-1-1".to_owned()], &[]).await.unwrap();
+    service.router.ensure(&way_out()).await.unwrap();
+    // With another network of that name it could never be started again.
+    service.containers.start("task-1-1").await.unwrap();
+    assert_eq!(engine.all(), wanted);
+}

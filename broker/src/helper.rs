@@ -23,12 +23,13 @@ impl Helpers {
         Self { core }
     }
 
-    /// Runs one helper container and gives its output.
+    /// Runs one helper container and gives its output; `Refused` if the engine cannot start its program.
     pub async fn thrown_away(&self, name: &str, body: ContainerCreateBody) -> Result<String, Problem> {
         let name = self.core.names.helper(name);
+        let program = body.entrypoint.iter().flatten().next().cloned().unwrap_or_default();
         self.discard(&name).await?;
         let id = self.core.engine.create(&name, body).await?;
-        let said = self.run_and_listen(&id).await;
+        let said = self.run_and_listen(&id).await.map_err(|problem| unheard(&program, problem));
         self.discard(&name).await?;
         said
     }
@@ -36,14 +37,7 @@ impl Helpers {
     /// The output of a container that ends by itself, for at most 30 s.
     async fn run_and_listen(&self, id: &str) -> Result<String, Problem> {
         let mut attached = self.core.engine.attach(id, false).await?;
-        match self.core.engine.start(id).await {
-            Ok(()) => {}
-            // The engine could not start the command, because there is no shell.
-            Err(problem) if matches!(problem.kind, ProblemKind::Refused | ProblemKind::NotFound) => {
-                return Ok(String::new());
-            }
-            Err(problem) => return Err(problem),
-        }
+        self.core.engine.start(id).await?;
         let mut said = Vec::new();
         let listen = async {
             while let Some(Output::Stdout(piece) | Output::Stderr(piece)) = attached.output.next().await {
@@ -88,5 +82,17 @@ impl Helpers {
             }),
             ..Default::default()
         }
+    }
+}
+
+/// Why there is no output of a helper's program, in the engine's words.
+fn unheard(program: &str, problem: Problem) -> Problem {
+    match problem.kind {
+        ProblemKind::Refused => Problem::refused(format!("the engine cannot start {program} there ({})", problem.text)),
+        // It says nothing of what was asked for.
+        ProblemKind::NotFound => {
+            Problem::unavailable(format!("somebody removed a helper container before it ended ({})", problem.text))
+        }
+        _ => problem,
     }
 }

@@ -14,7 +14,7 @@ use crate::helper::Helpers;
 use crate::name::short;
 use crate::supply::Supply;
 
-/// Prints the missing programs; an image without a shell prints nothing.
+/// Prints the missing programs; an image without a shell cannot be started.
 const LOOK: &str = "for it in git sh; do command -v $it >/dev/null || echo $it; done; echo looked";
 
 /// The listed images.
@@ -90,7 +90,8 @@ impl Images {
     async fn look_into(&self, reference: &str, id: &str, runner: &str) -> Result<(), Problem> {
         let fit = self.core.fittings(id, runner, None).await?;
         let body = hardening::throw_away(&self.core.names, &fit, &["/bin/sh", "-c", LOOK])?;
-        judge(reference, &self.helpers.thrown_away(&format!("look-{}", short(id)), body).await?)
+        let said = self.helpers.thrown_away(&format!("look-{}", short(id)), body).await;
+        judge(reference, &said.map_err(|problem| unseen(reference, problem))?)
     }
 
     /// Refuses an engine that is not Docker's or lacks the runtime or the graphics processors. Engines do not list GPU drivers, so the
@@ -145,6 +146,17 @@ pub fn no_gpu(gpus: &Gpus, problem: Problem) -> Problem {
          engine, or take `--gpus none` (`broker.gpus` in caisson.toml)",
         problem.text
     ))
+}
+
+/// Names the image in a refusal to look into it.
+fn unseen(reference: &str, problem: Problem) -> Problem {
+    match problem.kind {
+        ProblemKind::Refused => Problem::refused(format!(
+            "image {reference} cannot be looked into for git and sh, which a container needs: {}",
+            problem.text
+        )),
+        _ => problem,
+    }
 }
 
 fn judge(reference: &str, said: &str) -> Result<(), Problem> {

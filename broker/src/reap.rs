@@ -26,7 +26,7 @@ impl Reaper {
         self.reap_now(keep, mirrors, image.as_deref()).await
     }
 
-    /// A container that cannot be removed keeps nothing else from it: the first such problem is told at the end.
+    /// What cannot be removed keeps nothing else from it: the first such problem is told at the end.
     async fn reap_now(&self, keep: &[String], mirrors: &[String], image: Option<&str>) -> Result<Vec<String>, Problem> {
         let (mut removed, mut done) = (Vec::new(), Ok(()));
         for container in self.containers.list().await? {
@@ -38,8 +38,11 @@ impl Reaper {
                 Err(problem) => done = done.and(Err(problem)),
             }
         }
-        removed.extend(self.core.remove_kinds(&[ResourceKind::Helper]).await?);
-        removed.extend(self.reap_volumes(keep, mirrors).await?);
+        match self.core.remove_kinds(&[ResourceKind::Helper]).await {
+            Ok(names) => removed.extend(names),
+            Err(problem) => done = done.and(Err(problem)),
+        }
+        done = done.and(self.reap_volumes(keep, mirrors, &mut removed).await);
         removed.extend(self.router.sweep(image).await?);
         done.map(|()| removed)
     }
@@ -78,19 +81,31 @@ impl Reaper {
         Ok(removed)
     }
 
-    async fn reap_volumes(&self, keep: &[String], mirrors: &[String]) -> Result<Vec<String>, Problem> {
+    /// Adds the names of the removed volumes; tells the first problem at the end.
+    async fn reap_volumes(
+        &self,
+        keep: &[String],
+        mirrors: &[String],
+        removed: &mut Vec<String>,
+    ) -> Result<(), Problem> {
         let volumes = self.core.engine.volumes(&self.core.names.filter(None)).await?;
         let current = self.core.names.runner(&self.core.runner.sha256);
-        let mut removed = Vec::new();
+        let mut done = Ok(());
         for volume in volumes {
             let named = |list: &[String]| volume.labels.get(name::NAME).is_some_and(|name| list.contains(name));
             let workspace = self.core.names.owns(Some(&volume.labels), ResourceKind::Workspace) && !named(keep);
             let mirror = self.core.names.owns(Some(&volume.labels), ResourceKind::Mirror) && !named(mirrors);
             let old_runner = self.core.names.owns(Some(&volume.labels), ResourceKind::Runner) && volume.name != current;
-            if (workspace || mirror || old_runner) && self.core.remove_volume(&volume.name).await? {
-                removed.push(volume.name);
+            if !(workspace || mirror || old_runner) {
+                continue;
+            }
+            match self.core.remove_volume(&volume.name).await {
+                Ok(true) => removed.push(volume.name),
+                // A container still uses it.
+                Ok(false) => {}
+                Err(problem) => done = done.and(Err(problem)),
             }
         }
-        Ok(removed)
+        done
     }
 }

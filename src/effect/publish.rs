@@ -94,7 +94,6 @@ impl Publisher {
         let message = message::kept(request(task)?.issue);
         let spec = self.capture_spec(task, KEPT_FROM.saturating_add(serial), message, at).await?;
         let parent = spec.segment.parent.clone();
-        self.sandboxes.of_tasks.wake_to_capture(task.id.0).await?;
         Ok(match self.sandboxes.captures.capture(&spec).await? {
             Captured::Commit { commit, .. } => {
                 self.repositories.lend(task, &commit).await?;

@@ -15,6 +15,7 @@ mod cache;
 mod capture;
 pub mod checks;
 pub mod commands;
+mod container_end;
 mod core;
 pub mod detect;
 mod egress;

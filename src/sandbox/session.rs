@@ -9,12 +9,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use domain::Loss;
-use protocol::broker::{ContainerSpec, ContainerState, End, Problem, ProblemKind};
+use protocol::broker::{ContainerSpec, Problem, ProblemKind};
 use protocol::runner::{Limits, Op, Outcome, Status, VERSION};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::task::TaskTracker;
 
 use super::broker::Broker;
+use super::container_end::closed;
 use super::link::{HELLO, Link, LinkError, Welcome};
 use super::record::Record;
 use super::{Result, SandboxError};
@@ -23,10 +24,6 @@ use super::{Result, SandboxError};
 pub(super) const HOST_IDS: u64 = 1 << 62;
 /// Lower bits of a host's request ids, which count within one life of the process; its epoch is above them.
 pub(super) const COUNT_BITS: u32 = 28;
-
-/// How often a container is looked at whose connection has ended, and the time between: an engine may report its end later.
-const LOOKS: usize = 20;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// Environment of every git that the host runs in a container, as fixed as that of git on the host.
 const GIT_ENV: &[(&str, &str)] = &[
@@ -339,16 +336,6 @@ pub(super) fn from_link(e: &LinkError) -> SandboxError {
     }
 }
 
-/// The loss for the end of a container that the broker reports.
-pub(super) fn ended(end: End) -> Loss {
-    match end {
-        End::Memory => Loss::Memory,
-        End::Stopped => Loss::Stopped,
-        End::EngineRestarted => Loss::EngineRestarted,
-        End::Itself => Loss::Ended,
-    }
-}
-
 /// Refuses a container without enough disk space. No agent has used it yet, so the runner's words are its own.
 pub(super) fn enough(lacks: Option<String>) -> Result<()> {
     let Some(lacks) = lacks else { return Ok(()) };
@@ -387,26 +374,9 @@ impl Passing {
         Self { broker, busy, left, leaving, name: name.to_owned() }
     }
 
-    /// The error for a connection to its runner that has ended. Only an end of the container that what runs in it can have caused is a loss;
-    /// otherwise it is tried again.
+    /// As [`closed`], for a connection to its runner.
     pub(super) async fn closed(&self) -> SandboxError {
-        for _ in 0..LOOKS {
-            let found = self.broker.inspect(&self.name).await.ok().flatten();
-            match found.map(|container| container.state) {
-                Some(ContainerState::Exited { end: end @ (End::Itself | End::Memory), .. }) => {
-                    return SandboxError::Gone(ended(end));
-                }
-                Some(ContainerState::Running) => tokio::time::sleep(BETWEEN_LOOKS).await,
-                Some(
-                    ContainerState::Exited { end: End::Stopped | End::EngineRestarted, .. }
-                    | ContainerState::Created
-                    | ContainerState::Paused
-                    | ContainerState::Gone,
-                )
-                | None => break,
-            }
-        }
-        from_link(&LinkError::Closed)
+        closed(self.broker.as_ref(), &self.name).await
     }
 }
 

@@ -11,10 +11,11 @@ use protocol::broker::ContainerState;
 use protocol::runner::VERSION;
 use tokio::sync::Mutex;
 
+use super::container_end::ended;
 use super::core::Core;
 use super::link::{LinkError, Welcome};
 use super::record::Record;
-use super::session::{self, HOST_IDS, Session, ended};
+use super::session::{self, HOST_IDS, Session};
 use super::{Result, SandboxError};
 
 /// How often in a row a runner may leave its greeting unanswered until its container is removed: a minute at least, for one whose memory is

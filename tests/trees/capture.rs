@@ -408,10 +408,10 @@ async fn a_stopped_sandbox_is_taken_with_its_way_out_closed() {
     sandboxes.of_tasks.stop(1).await.unwrap();
     let told = || world.doors.told.lock().unwrap().clone();
     let before = told().len();
-    sandboxes.of_tasks.wake_to_capture(1).await.unwrap();
     let (_, files, _) = committed(&world, 1_000_000, &world.base).await;
     assert_eq!(files.len(), 1);
     assert!(told()[before..].iter().all(|words| words == "close 0"), "{:?}", told());
+    assert_eq!(sandboxes.of_tasks.open(1).await, Ok(true), "it is inspected before work goes on in it");
     sandboxes.of_tasks.remove(1).await.unwrap();
 }
 

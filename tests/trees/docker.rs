@@ -122,7 +122,6 @@ async fn road(world: &World, broker: Arc<SocketBroker>, settings: Settings) {
     assert_eq!(bash(4, "cat sum.py | tail -1").await.outcome.text, "    return a + b\n");
     sandboxes.of_tasks.rest(1).await.expect("resting");
     sandboxes.of_tasks.stop(1).await.expect("stopped");
-    sandboxes.of_tasks.wake_to_capture(1).await.expect("awake");
     let kept = sandboxes.captures.capture(&world.capture_spec(1, 1_000_000, &commit)).await.expect("taken");
     assert!(matches!(kept, Captured::Unchanged { .. }), "stopped and woken, the tree is the same: {kept:?}");
     sandboxes.of_tasks.open(1).await.expect("open once more");

@@ -156,3 +156,13 @@ async fn what_would_fill_the_bots_own_disk_is_not_kept() {
     assert!(why.contains("sandbox.disk_floor_mib"), "{why}");
     assert!(world.broker.list().await.unwrap().is_empty(), "nothing is left");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_ends_its_own_sandbox_is_no_engine_that_is_away() {
+    let world = World::new().await;
+    let commands = ["kill -KILL $PPID; sleep 5".to_owned()];
+    let prepared = world.sandboxes.of_tasks.prepare(&spec(&world, 1, &world.base, &commands)).await;
+    let Err(SandboxError::Limit(why)) = prepared else { panic!("it would do so again: {prepared:?}") };
+    assert!(why.contains("the setup command kill") && why.contains("ended by itself"), "{why}");
+    assert!(world.broker.list().await.unwrap().is_empty(), "its sandbox is gone");
+}

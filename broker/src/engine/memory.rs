@@ -7,8 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use bollard::models::{
     ContainerConfig, ContainerCreateBody, ContainerInspectResponse, ContainerState, ContainerStateStatusEnum,
-    ContainerSummary, EndpointSettings, EventMessage, ImageInspect, Network, NetworkConnectRequest,
-    NetworkCreateRequest, NetworkInspect, NetworkSettings, SystemInfo, SystemVersion, Volume, VolumeCreateRequest,
+    ContainerSummary, ContainerSummaryNetworkSettings, EndpointSettings, EventMessage, ImageInspect, Network,
+    NetworkConnectRequest, NetworkCreateRequest, NetworkInspect, NetworkSettings, SystemInfo, SystemVersion, Volume,
+    VolumeCreateRequest,
 };
 use futures_util::stream;
 use protocol::broker::{Problem, ProblemKind};
@@ -38,6 +39,8 @@ struct State {
     table: Option<String>,
     /// What it says of itself.
     info: SystemInfo,
+    /// Error with which it fails to start any container.
+    unstartable: Option<Problem>,
 }
 
 /// Point of a call's failure.
@@ -58,7 +61,7 @@ pub struct MemoryEngine {
     chance: Option<Mutex<u64>>,
     /// Output of containers, by the last word of their command.
     says: HashMap<&'static str, String>,
-    /// Name of a container that the engine fails to remove.
+    /// Name of a container or volume that the engine fails to remove.
     stuck: Mutex<Option<String>>,
 }
 
@@ -108,9 +111,18 @@ impl MemoryEngine {
         self.cut.is_some_and(|(at, _)| self.state().calls > at)
     }
 
-    /// Makes the removal of the container of this name fail, as where its files are busy.
+    /// Makes the removal of the container or volume of this name fail, as where its files are busy.
     pub fn set_stuck(&self, name: Option<&str>) {
         *self.stuck.lock().unwrap_or_else(PoisonError::into_inner) = name.map(str::to_owned);
+    }
+
+    fn is_stuck(&self, name: &str) -> bool {
+        self.stuck.lock().unwrap_or_else(PoisonError::into_inner).as_deref() == Some(name)
+    }
+
+    /// Makes it fail to start any container with this error, or succeed.
+    pub fn set_unstartable(&self, why: Option<Problem>) {
+        self.state().unstartable = why;
     }
 
     /// Ends all containers, as a restart of the engine does.
@@ -195,6 +207,10 @@ fn taken(name: &str) -> Problem {
     Problem::new(ProblemKind::Conflict, format!("{name} is in use"))
 }
 
+fn busy() -> Problem {
+    Problem::new(ProblemKind::Engine, "its files are busy")
+}
+
 fn fits(filters: &Filters, labels: Option<&Labels>) -> bool {
     filters.get("label").into_iter().flatten().all(|wanted| {
         let (key, value) = wanted.split_once('=').unwrap_or((wanted, ""));
@@ -202,8 +218,12 @@ fn fits(filters: &Filters, labels: Option<&Labels>) -> bool {
     })
 }
 
+fn runs(it: &Container) -> bool {
+    matches!(it.status, ContainerStateStatusEnum::RUNNING | ContainerStateStatusEnum::PAUSED)
+}
+
 fn described(id: &str, it: &Container) -> ContainerInspectResponse {
-    let running = matches!(it.status, ContainerStateStatusEnum::RUNNING | ContainerStateStatusEnum::PAUSED);
+    let running = runs(it);
     ContainerInspectResponse {
         id: Some(id.to_owned()),
         name: Some(format!("/{}", it.name)),
@@ -259,6 +279,7 @@ impl Engine for MemoryEngine {
                 id: Some(id.clone()),
                 names: Some(vec![format!("/{}", it.name)]),
                 labels: it.body.labels.clone(),
+                network_settings: Some(ContainerSummaryNetworkSettings { networks: Some(it.networks.clone()) }),
                 ..Default::default()
             };
             Ok(found.map(summary).collect())
@@ -291,6 +312,9 @@ impl Engine for MemoryEngine {
 
     async fn start(&self, id: &str) -> Result<(), Problem> {
         self.call(|state| {
+            if let Some(why) = &state.unstartable {
+                return Err(why.clone());
+            }
             let networks = state.one(id)?.networks.clone();
             // Those of another router's networks are not known here.
             let is_gone = |(name, it): &(&String, &EndpointSettings)| {
@@ -335,10 +359,9 @@ impl Engine for MemoryEngine {
     }
 
     async fn remove(&self, id: &str) -> Result<(), Problem> {
-        let stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.call(|state| {
-            if state.one(id).is_ok_and(|found| stuck.as_ref() == Some(&found.name)) {
-                return Err(Problem::new(ProblemKind::Engine, "its files are busy"));
+            if state.one(id).is_ok_and(|found| self.is_stuck(&found.name)) {
+                return Err(busy());
             }
             state.containers.remove(id).map(drop).ok_or_else(|| gone(id))
         })
@@ -399,6 +422,9 @@ impl Engine for MemoryEngine {
 
     async fn remove_volume(&self, name: &str) -> Result<(), Problem> {
         self.call(|state| {
+            if self.is_stuck(name) {
+                return Err(busy());
+            }
             if state.containers.values().any(|it| mounted(&it.body).iter().any(|volume| volume == name)) {
                 return Err(taken(name));
             }
@@ -441,7 +467,8 @@ impl Engine for MemoryEngine {
         self.call(|state| {
             let found = state.networks.iter().find(|(name, it)| it.id.as_deref() == Some(id) || *name == id);
             let name = found.map(|(name, _)| name.clone()).ok_or_else(|| gone(id))?;
-            if state.containers.values().any(|it| it.networks.contains_key(&name)) {
+            // A container that does not run is not attached to it.
+            if state.containers.values().any(|it| runs(it) && it.networks.contains_key(&name)) {
                 return Err(taken(&name));
             }
             state.networks.remove(&name).map(drop).ok_or_else(|| gone(id))

@@ -79,7 +79,7 @@ impl Host {
         let bridges = self.bridges().await?;
         let words: Vec<String> = std::iter::once("report".to_owned()).chain(bridges.keys().cloned()).collect();
         let body = looking(&self.core.names, image, &words)?;
-        let said = self.helpers.thrown_away(&self.numbered("report"), body).await?;
+        let said = self.output_of(&self.numbered("report"), body).await?;
         let mut network: Network =
             serde_json::from_str(&said).map_err(|_| wrong("did not tell of its network", &said))?;
         // A bridge's name changes when its network is recreated, so results are keyed by the network's name.
@@ -98,7 +98,7 @@ impl Host {
         let bridges = self.bridges().await?;
         let words =
             ["fence".to_owned(), table(&self.core.names)].into_iter().chain(bridges.into_keys()).collect::<Vec<_>>();
-        let said = self.helpers.thrown_away("fence", loading(&self.core.names, image, &words)?).await?;
+        let said = self.output_of("fence", loading(&self.core.names, image, &words)?).await?;
         if said.trim() != FENCED {
             return Err(wrong("did not take the table that closes it to the subnets, so no sandbox is started", &said));
         }
@@ -110,14 +110,20 @@ impl Host {
     pub async fn unfence(&self, image: &str) -> Result<String, Problem> {
         let _alone = self.loaded.lock().await;
         let table = table(&self.core.names);
-        let said = self
-            .helpers
-            .thrown_away("fence", loading(&self.core.names, image, &["unfence".to_owned(), table.clone()])?)
-            .await?;
+        let words = ["unfence".to_owned(), table.clone()];
+        let said = self.output_of("fence", loading(&self.core.names, image, &words)?).await?;
         if said.trim() != UNFENCED {
             return Err(wrong("did not let go of our table", &said));
         }
         Ok(format!("table {table}"))
+    }
+
+    /// Output of a helper in this machine's network. One that the engine cannot start is no verdict on what is to be started after it.
+    async fn output_of(&self, name: &str, body: ContainerCreateBody) -> Result<String, Problem> {
+        self.helpers.thrown_away(name, body).await.map_err(|problem| match problem.kind {
+            ProblemKind::Refused => Problem::new(ProblemKind::Engine, problem.text),
+            _ => problem,
+        })
     }
 
     /// This installation's subnets: the interface of each bridge, and the network's name.

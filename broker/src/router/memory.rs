@@ -108,7 +108,9 @@ impl WayOut for MemoryWayOut {
     }
 
     async fn fenced(&self) -> Result<(), Problem> {
-        self.ask("fenced").unfenced.clone().map_or(Ok(()), Err)
+        let state = self.ask("fenced");
+        state.subnets.ok_or_else(|| absent("way out"))?;
+        state.unfenced.clone().map_or(Ok(()), Err)
     }
 
     async fn alone(&self) -> OwnedMutexGuard<()> {

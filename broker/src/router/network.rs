@@ -1,6 +1,6 @@
 //! The router's networks: the subnets and the holder's outer one. Tests: `tests/docker/`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bollard::models::Network;
@@ -52,16 +52,26 @@ impl Networks {
     /// Removes those of one kind without containers; gives the names of the removed ones, and whether none is left.
     pub async fn remove(&self, kind: ResourceKind) -> Result<(Vec<String>, bool), Problem> {
         let (mut removed, mut all) = (Vec::new(), true);
+        let used = self.used().await?;
         for (name, network) in self.own().await? {
             if !self.core.names.owns(network.labels.as_ref(), kind) {
                 continue;
             }
-            if went(self.core.engine.remove_network(network.id.as_deref().unwrap_or(&name)).await)? {
+            let id = network.id.as_deref().unwrap_or(&name);
+            if !used.contains(id) && went(self.core.engine.remove_network(id).await)? {
                 removed.push(name);
             } else {
                 all = false;
             }
         }
         Ok((removed, all))
+    }
+
+    /// Ids of the networks of this installation's containers, also of stopped ones: the engine removes a network below these, and never
+    /// starts them again, even if another one gets its name.
+    async fn used(&self) -> Result<HashSet<String>, Problem> {
+        let containers = self.core.engine.containers(&self.core.names.filter(None)).await?;
+        let networks = containers.into_iter().filter_map(|container| container.network_settings?.networks);
+        Ok(networks.flat_map(HashMap::into_values).filter_map(|endpoint| endpoint.network_id).collect())
     }
 }

@@ -159,14 +159,14 @@ impl WayOut for Router {
     }
 
     async fn fenced(&self) -> Result<(), Problem> {
-        let firewall = self
-            .core
-            .find(&self.core.names.router_part(ResourceKind::Firewall), ResourceKind::Firewall)
-            .await?
-            .and_then(|it| it.image);
+        let firewall = {
+            // While it is replaced there is none of its name for a moment.
+            let _alone = self.lock.lock().await;
+            self.core.find(&self.core.names.router_part(ResourceKind::Firewall), ResourceKind::Firewall).await?
+        };
         let absent =
             || Problem::new(ProblemKind::NotFound, "there is no way out to stand on yet; set up the router first");
-        self.host.fence(&firewall.ok_or_else(absent)?).await
+        self.host.fence(&firewall.and_then(|it| it.image).ok_or_else(absent)?).await
     }
 
     async fn alone(&self) -> OwnedMutexGuard<()> {

@@ -18,6 +18,7 @@ use tokio::sync::Mutex;
 use super::loader::RepositoryLoader;
 use super::mirror::Mirrors;
 use crate::disk::free_bytes;
+use crate::sandbox::container_end::closed;
 use crate::sandbox::core::Core;
 use crate::sandbox::record::Record;
 use crate::sandbox::session::{self, NO_PIPES, Session, Work};
@@ -187,8 +188,11 @@ impl Setups {
             self.core.subnets.open(subnet, || Ok(Some(spec.egress.clone()))).await?;
         }
         for command in &setup.commands {
-            let ran = session.run(Op::Bash { command: command.clone(), whole: false }, setup.wall_ms).await?;
             let named = format!("the setup command {}", crate::text::one_line(crate::text::cut(command, 120).0));
+            let ran = match session.run(Op::Bash { command: command.clone(), whole: false }, setup.wall_ms).await {
+                Err(away @ SandboxError::Unavailable(_)) => return Err(self.unfinished(container, &named, away).await),
+                ran => ran?,
+            };
             let ended = session::succeeded(&ran, &named);
             tried.push(Tried { command: command.clone(), outcome: ran });
             ended?;
@@ -198,6 +202,14 @@ impl Setups {
         session::succeeded(&stopped, "stopping what setup started")?;
         self.core.subnets.close(container.subnet).await?;
         Ok(session)
+    }
+
+    /// The error for a command that gave no result: it may have ended its sandbox, which it would do again.
+    async fn unfinished(&self, container: &ContainerSpec, named: &str, away: SandboxError) -> SandboxError {
+        match closed(self.core.broker.as_ref(), &container.name).await {
+            SandboxError::Gone(loss) => SandboxError::Limit(format!("{named} had no end: {loss}")),
+            SandboxError::Unavailable(_) | SandboxError::Refused(_) | SandboxError::Limit(_) => away,
+        }
     }
 
     /// Stores a result atomically: written to a new directory, then renamed.

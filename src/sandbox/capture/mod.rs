@@ -33,7 +33,8 @@ impl Captures {
     /// Stops the sandbox, takes its tree, has it checked, and stores the commit as `refs/caisson/<task>/<n>`.
     ///
     /// Repeatable: a checkpoint that was stored before the caller knew is made again from the same tree and gives the same commit, because
-    /// author, date and message come from the caller.
+    /// author, date and message come from the caller. A sandbox that was stopped while its task waited is started for it, and stays recorded as
+    /// stopped; its subnet stays closed.
     ///
     /// # Errors
     /// [`SandboxError::Gone`] when the sandbox went away before its tree was taken, [`SandboxError::Unavailable`] for engine, router or
@@ -41,6 +42,9 @@ impl Captures {
     pub async fn capture(&self, spec: &CaptureSpec) -> Result<Captured> {
         let task = spec.segment.task;
         let record = self.core.records.ready(task)?;
+        if record.stopped {
+            self.sessions.wake(&record).await?;
+        }
         let session = self.sessions.of(task).await?;
         // The quarantine container starts while the tree is read, if it was not made in advance.
         let (quarantine, taken) = tokio::join!(

@@ -70,18 +70,6 @@ impl TaskSandboxes {
         self.core.broker.stop(&record.name).await.map_err(session::from_broker)
     }
 
-    /// Starts a stopped container so that its tree can be taken; its subnet stays closed.
-    ///
-    /// # Errors
-    /// [`Gone`](crate::sandbox::SandboxError::Gone) without a prepared sandbox, [`Unavailable`](crate::sandbox::SandboxError::Unavailable)
-    /// when the engine is unreachable.
-    pub async fn wake_to_capture(&self, task: i64) -> Result<()> {
-        match self.core.records.ready(task)? {
-            record if record.stopped => self.sessions.wake(&record).await,
-            _ => Ok(()),
-        }
-    }
-
     /// Records that a stopped sandbox is back at work, so that another boot of its runner counts as a loss again.
     ///
     /// # Errors
