@@ -174,10 +174,13 @@ pub enum FromRunner {
     Refused {
         /// The epoch of the order that was refused.
         epoch: u64,
-        /// Why, for a person.
+        /// Why, for a person; begins with [`LATER_EPOCH`] where a host of a later epoch is obeyed.
         reason: String,
     },
 }
+
+/// How the reason begins for which a runner refuses a host of an earlier epoch than the one that it obeys.
+pub const LATER_EPOCH: &str = "a host with epoch ";
 
 /// A request that the runner still holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use protocol::frame::{Decoder, Message};
-use protocol::runner::{FromRunner, Limits, MAX_PAYLOAD, Op, Order, Outcome, Status, ToRunner, VERSION};
+use protocol::runner::{FromRunner, LATER_EPOCH, Limits, MAX_PAYLOAD, Op, Order, Outcome, Status, ToRunner, VERSION};
 use ring::digest::{Context, SHA256};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -114,7 +114,7 @@ impl Session {
 
     fn greet(&self, highest: &mut Option<u64>, epoch: u64, version: u32) {
         let reason = match *highest {
-            Some(highest) if epoch < highest => format!("a host with epoch {highest} is in charge, {epoch} is older"),
+            Some(highest) if epoch < highest => format!("{LATER_EPOCH}{highest} is in charge, {epoch} is older"),
             _ if version != VERSION => format!("this runner speaks version {VERSION}, the host {version}"),
             _ => String::new(),
         };

@@ -9,7 +9,9 @@ use serde_json::json;
 
 use super::style::{Reader, Style};
 use super::{budget, tools};
-use crate::llm::{Deltas, Model, ModelError, ModelRequest, ModelResponse, Silent, ToolCall, ToolResult, ToolSpec, Turn};
+use crate::llm::{
+    Deltas, Model, ModelError, ModelRequest, ModelResponse, Silent, ToolCall, ToolResult, ToolSpec, Turn,
+};
 
 const FILE: &str = "def add(a, b):\n    return a - b\n";
 const SYSTEM: &str = "You are a coding agent. You act only by calling tools, one at a time.";

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use domain::Loss;
 use protocol::broker::ContainerState;
-use protocol::runner::VERSION;
+use protocol::runner::LATER_EPOCH;
 use tokio::sync::Mutex;
 
 use super::container_end::ended;
@@ -89,9 +89,7 @@ impl Sessions {
 
     async fn attach(&self, record: &Record) -> Result<(Session, Welcome)> {
         let Core { broker, epoch, ids, settings, .. } = self.core.as_ref();
-        // What one of another version refuses is that version's matter.
-        let failed = if record.runner == VERSION { follows_another } else { session::from_link };
-        match Session::attach(broker.as_ref(), record, *epoch, Arc::clone(ids), settings.hello, failed).await {
+        match Session::attach(broker.as_ref(), record, *epoch, Arc::clone(ids), settings.hello, follows_another).await {
             Ok(Some(attached)) => Ok(attached),
             Ok(None) => Err(self.unanswered(record.task).await),
             Err(SandboxError::Gone(loss @ Loss::Unknown)) => Err(self.lost(record.task, loss)),
@@ -160,7 +158,10 @@ impl Sessions {
 /// As [`session::from_link`]. A prepared sandbox obeyed this installation, so one whose runner refuses it now has obeyed a later life than this
 /// one: a copy of the state directory was put back, and the task's log knows nothing of what happened in there since.
 fn follows_another(e: &LinkError) -> SandboxError {
-    let LinkError::Refused(why) = e else { return session::from_link(e) };
+    let why = match e {
+        LinkError::Refused(why) if why.starts_with(LATER_EPOCH) => why,
+        other => return session::from_link(other),
+    };
     let why = crate::text::one_line(crate::text::cut(why, 200).0);
     tracing::warn!(why, "a sandbox obeys a later life than this one: was a copy of the state directory put back?");
     SandboxError::Gone(Loss::Unknown)
