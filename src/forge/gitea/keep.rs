@@ -11,6 +11,7 @@ use crate::secret::Secret;
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::cmp::Ordering;
+use std::time::Duration;
 
 /// The narrow names, because the wide ones would deliver everything twice. Plain comments of a pull request need `pull_request_comment`.
 pub const HOOK_EVENTS: [&str; 12] = [
@@ -107,9 +108,17 @@ impl Gitea {
         Ok(())
     }
 
-    /// Makes `branch` (a name without `refs/heads/`) the repository's default branch.
+    /// Makes `branch` (a name without `refs/heads/`) the repository's default branch. A forge that is still busy with a push may fail, so this is
+    /// tried three times.
     pub async fn set_default_branch(&self, repo: &RepoRef, branch: &str) -> Result<()> {
-        self.raw.put(Method::PATCH, &base(repo), Some(&json!({ "default_branch": branch }))).await
+        let body = json!({ "default_branch": branch });
+        for pause in [200, 1_000].map(Duration::from_millis) {
+            match self.raw.put(Method::PATCH, &base(repo), Some(&body)).await {
+                Err(ForgeError::Ambiguous(_)) => tokio::time::sleep(pause).await,
+                answer => return answer,
+            }
+        }
+        self.raw.put(Method::PATCH, &base(repo), Some(&body)).await
     }
 
     /// Gives `login` at least `access` (read, write or admin), without reducing a higher right.
