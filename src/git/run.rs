@@ -25,6 +25,8 @@ const PINS: &[(&str, &str)] = &[
     ("core.quotePath", "true"),
     ("core.protectHFS", "true"),
     ("core.protectNTFS", "true"),
+    // Without it, a machine that loses its power may come back with empty objects and refs, which no command gets past.
+    ("core.fsync", "committed"),
     ("credential.helper", ""),
     ("fetch.fsckObjects", "true"),
     ("transfer.fsckObjects", "true"),
@@ -408,6 +410,18 @@ mod tests {
         let text = String::from_utf8(out).unwrap();
         assert!(text.lines().all(|line| line.starts_with("command\t")), "{text}");
         assert!(text.contains("core.hookspath=/dev/null"));
+    }
+
+    #[tokio::test]
+    async fn an_object_and_a_ref_are_on_the_disk_when_git_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let (at, trace) = (dir.path().join("shop.git"), dir.path().join("trace"));
+        Git::new("init").args(["--bare", "--quiet", "--template="]).at(&at).ok().await.unwrap();
+        let traced = |verb: &'static str| Git::new(verb).at(&at).env("GIT_TRACE2_EVENT", trace.as_os_str());
+        let id = traced("hash-object").args(["-w", "--stdin"]).input(Input::Bytes(b"x".to_vec())).line().await.unwrap();
+        traced("update-ref").args(["refs/tags/x", &id]).ok().await.unwrap();
+        let events = std::fs::read_to_string(&trace).unwrap();
+        assert_eq!(events.matches("\"key\":\"fsync/hardware-flush\"").count(), 2, "one of each: {events}");
     }
 
     #[tokio::test]
