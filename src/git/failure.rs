@@ -57,7 +57,7 @@ const AWAY: [&str; 42] = [
     "Cannot allocate memory",
     "Too many open files",
     // Another git, which is writing here at the same time.
-    ".lock': File exists",
+    "Another git process seems to be running",
     " but expected ",
     "returned error: 5",
     "returned error: 408",
@@ -139,7 +139,7 @@ mod tests {
             "fatal: unable to access 'https://h/a/b.git/': TLS connect error: error:0A000126:SSL routines::unexpected eof while reading",
             "error: RPC failed; HTTP 429 curl 22 The requested URL returned error: 429; fatal: the remote end hung up unexpectedly",
             "error: cannot lock ref 'refs/remotes/origin/main': is at 1f but expected 2e",
-            "fatal: Unable to create '/srv/repos/shop.git/packed-refs.lock': File exists.",
+            "fatal: Unable to create '/x/packed-refs.lock': File exists.; Another git process seems to be running in this repository, e.g.",
         ] {
             assert_eq!(failed(stderr), Meaning::Away, "{stderr}");
         }

@@ -11,7 +11,7 @@ use domain::Commit;
 
 use super::fetching::{FetchLimits, PackWriter, is_leftover};
 use super::run::{Git, Input};
-use super::{Auth, Branch, GitError, RemoteUrl, turns};
+use super::{Auth, Branch, GitError, RemoteUrl, locks, turns};
 
 /// How long a fetch or push may take.
 pub(super) const TRANSFER: Duration = Duration::from_secs(600);
@@ -273,6 +273,7 @@ impl Repos {
 
     async fn write_ref(&self, key: &str, line: String) -> Result<(), GitError> {
         let dir = self.path(key)?;
+        locks::remove_left(&dir);
         Git::new("update-ref").at(&dir).arg("--stdin").input(Input::Bytes(line.into_bytes())).ok().await.map(drop)
     }
 }

@@ -13,7 +13,7 @@ use nix::unistd::Pid;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, Command};
 
-use super::{Auth, GitError, RemoteUrl, spawn};
+use super::{Auth, GitError, RemoteUrl, locks, spawn};
 
 /// Configuration for every call, which overrides the repository's own (command scope).
 const PINS: &[(&str, &str)] = &[
@@ -296,6 +296,8 @@ impl<'a> Git<'a> {
         let mut command = self.command().map_err(|e| GitError::spawn(&e))?;
         command.stdin(if matches!(self.input, Input::Nothing) { Stdio::null() } else { Stdio::piped() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Declared before git begins, so that it is dropped after git was killed.
+        let running = locks::Running::begin(self.git_dir.as_deref());
         let mut child = spawn::spawn(command).await.map_err(|e| GitError::spawn(&e))?;
         let group = Group(child.id());
         let input = std::mem::take(&mut self.input);
@@ -313,6 +315,10 @@ impl<'a> Git<'a> {
         if result.is_err() {
             // Reaps the child; its group was killed above.
             drop(child.kill().await);
+        }
+        // Above these are signals.
+        if matches!(result, Ok((..=128, _))) {
+            running.ended();
         }
         result
     }
