@@ -221,6 +221,9 @@ impl<'a> Git<'a> {
             ("GIT_CONFIG_NOSYSTEM", "1"),
             ("GIT_CONFIG_GLOBAL", "/dev/null"),
             ("GIT_ATTR_NOSYSTEM", "1"),
+            // What libgit2 reads, whatever a version of git makes by itself.
+            ("GIT_DEFAULT_HASH", "sha1"),
+            ("GIT_DEFAULT_REF_FORMAT", "files"),
             ("GIT_TERMINAL_PROMPT", "0"),
             ("GIT_NO_LAZY_FETCH", "1"),
             ("GIT_NO_REPLACE_OBJECTS", "1"),
@@ -416,6 +419,16 @@ mod tests {
         let text = String::from_utf8(out).unwrap();
         assert!(text.lines().all(|line| line.starts_with("command\t")), "{text}");
         assert!(text.contains("core.hookspath=/dev/null"));
+    }
+
+    #[test]
+    fn a_repository_is_made_with_sha1_and_refs_in_files_by_every_version_of_git() {
+        let command = Git::new("init").command().unwrap();
+        let of = |name: &str| {
+            let (_, value) = command.as_std().get_envs().find(|(key, _)| *key == std::ffi::OsStr::new(name))?;
+            value?.to_str()
+        };
+        assert_eq!([of("GIT_DEFAULT_HASH"), of("GIT_DEFAULT_REF_FORMAT")], [Some("sha1"), Some("files")]);
     }
 
     #[tokio::test]
