@@ -5,7 +5,7 @@
 
 use super::repository::{Repositories, request};
 use crate::config::Secret;
-use crate::git::PackLimits;
+use crate::git::{GitError, Meaning, PackLimits};
 use crate::trouble::Trouble;
 use domain::{Commit, Effect, Task, TaskId};
 use hmac::{Hmac, KeyInit, Mac};
@@ -88,11 +88,8 @@ impl Repositories {
         }
         for commit in self.missing(key, &missing).await? {
             // The forge may still have it, also without its branch.
-            if self.repos.fetch_commit(key, &repository.url, Some(&self.auth), &commit).await.is_err() {
-                return Err(Trouble::blocked(format!(
-                    "the commit {commit} is neither here nor on the forge nor in the store: start the host on which this task ran before, or `/stop` the task"
-                )));
-            }
+            let fetched = self.repos.fetch_commit(key, &repository.url, Some(&self.auth), &commit).await;
+            fetched.map_err(|error| unfetched(&commit, error))?;
         }
         self.known_commits.note(task.id, needed);
         Ok(())
@@ -106,6 +103,16 @@ impl Repositories {
             }
         }
         Ok(missing)
+    }
+}
+
+/// Why a commit that is neither here nor in the store was not fetched: only where the forge answered that it has none it is nowhere.
+fn unfetched(commit: &Commit, error: GitError) -> Trouble {
+    match error {
+        GitError::Failed { .. } if error.meaning() == Meaning::Lasting => Trouble::blocked(format!(
+            "the commit {commit} is neither here nor on the forge nor in the store: start the host on which this task ran before, or `/stop` the task"
+        )),
+        other => other.into(),
     }
 }
 
@@ -135,6 +142,20 @@ fn needed(task: &Task, effect: &Effect) -> Vec<Commit> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_commit_is_nowhere_only_where_the_forge_says_so() {
+        let commit = Commit::parse(&"1".repeat(40)).unwrap();
+        let failed = |stderr: &str| {
+            unfetched(&commit, GitError::Failed { verb: "fetch", code: 128, stderr: stderr.to_owned() })
+        };
+        let none = failed("fatal: remote error: upload-pack: not our ref 1111111111111111111111111111111111111111");
+        assert!(matches!(none, Trouble::Failed(_)) && none.to_string().contains("nor on the forge"), "{none}");
+        let away = failed("fatal: unable to access 'http://h/a/b.git/': The requested URL returned error: 503");
+        assert!(matches!(away, Trouble::Later { .. }), "{away}");
+        let slow = unfetched(&commit, GitError::TimedOut { verb: "fetch", seconds: 600 });
+        assert!(matches!(slow, Trouble::Later { .. }), "{slow}");
+    }
 
     #[test]
     fn a_commit_with_another_tag_is_none_of_ours() {

@@ -25,17 +25,20 @@ impl Repos {
         let (from, to) = (oid(from)?, oid(to)?);
         let look = move |repo: &Repository| {
             let (old, new) = (repo.find_commit(from)?.tree_id(), repo.find_commit(to)?.tree_id());
-            list(repo, old, new)
+            list(repo, Some(old), new)
         };
         self.read(key, look).await
     }
 }
 
-/// Folders that are the same on both sides are not entered.
-fn list(repo: &Repository, old: Oid, new: Oid) -> Result<Vec<Change>, GitError> {
+/// Differences between two trees, or of a tree from nothing. Folders that are the same on both sides are not entered.
+///
+/// # Errors
+/// As [`Repos::changes`].
+pub(super) fn list(repo: &Repository, old: Option<Oid>, new: Oid) -> Result<Vec<Change>, GitError> {
     let tree = |id: Option<Oid>| id.map(|id| repo.find_tree(id)).transpose();
     // Pairs of folders that differ, with their path and a slash behind it.
-    let (mut listed, mut waiting) = (Listed::default(), vec![(Vec::new(), Some(old), Some(new))]);
+    let (mut listed, mut waiting) = (Listed::default(), vec![(Vec::new(), old, Some(new))]);
     while let Some((above, old, new)) = waiting.pop() {
         let (old, new) = (tree(old)?, tree(new)?);
         for entry in new.iter().flatten() {
@@ -128,12 +131,12 @@ mod tests {
         let plain = folder(&repo, &[("a", file, 0o100_644)]);
         let both = folder(&repo, &[("a", file, 0o100_644), ("b", bomb, DIRECTORY)]);
         for (old, new) in [(plain, both), (both, plain), (plain, bomb)] {
-            let listed = list(&repo, old, new);
+            let listed = list(&repo, Some(old), new);
             assert!(matches!(listed, Err(GitError::TooLarge { .. })), "{:?}", listed.map(|all| all.len()));
         }
         // One that stays as it is differs in nothing.
         let later = folder(&repo, &[("a", file, 0o100_755), ("b", bomb, DIRECTORY)]);
-        let listed = list(&repo, both, later).unwrap();
+        let listed = list(&repo, Some(both), later).unwrap();
         assert_eq!(listed.iter().map(|it| (it.status, &it.path[..])).collect::<Vec<_>>(), [('M', &b"a"[..])]);
     }
 
@@ -146,7 +149,7 @@ mod tests {
         let old =
             folder(&repo, &[("a", x, 0o100_644), ("b", x, 0o100_644), ("e", within, DIRECTORY), ("l", x, 0o100_644)]);
         let new = folder(&repo, &[("a", x, 0o100_755), ("b", within, DIRECTORY), ("l", x, 0o120_000)]);
-        let listed = list(&repo, old, new).unwrap();
+        let listed = list(&repo, Some(old), new).unwrap();
         let mut all: Vec<_> =
             listed.iter().map(|it| (it.status, String::from_utf8_lossy(&it.path).into_owned())).collect();
         all.sort();

@@ -18,7 +18,7 @@ pub enum Meaning {
     Lasting,
 }
 
-const AWAY: [&str; 32] = [
+const AWAY: [&str; 42] = [
     "Could not resolve host",
     "Could not resolve proxy",
     "Temporary failure in name resolution",
@@ -37,8 +37,16 @@ const AWAY: [&str; 32] = [
     "Recv failure",
     "Send failure",
     "SSL_ERROR_SYSCALL",
+    "SSL connection timeout",
+    "Timeout was reached",
+    "unexpected eof while reading",
     "gnutls_handshake() failed",
+    "GnuTLS, handshake failed",
+    "GnuTLS recv error",
     "TLS connection was non-properly terminated",
+    "Failed sending data to the peer",
+    "Failure when receiving data from the peer",
+    "HTTP2 framing layer",
     "unexpected disconnect",
     "early EOF",
     "the remote end hung up",
@@ -48,6 +56,9 @@ const AWAY: [&str; 32] = [
     "Disk quota exceeded",
     "Cannot allocate memory",
     "Too many open files",
+    // Another git, which is writing here at the same time.
+    "Another git process seems to be running",
+    " but expected ",
     "returned error: 5",
     "returned error: 408",
     "returned error: 429",
@@ -90,12 +101,18 @@ fn meaning(stderr: &str) -> Meaning {
     match () {
         // A hook's answer to a push means that the connection works; its words may contain anything.
         () if stderr.contains("[remote rejected]") && !stderr.contains("No space left on device") => Meaning::Lasting,
-        () if has(&AWAY) => Meaning::Away,
+        () if has(&AWAY) && !is_refused(stderr) => Meaning::Away,
         () if has(&MOVED) => Meaning::Moved,
         () if has(&FORBIDDEN) => Meaning::Forbidden,
         () if has(&MISSING) => Meaning::Missing,
         () => Meaning::Lasting,
     }
+}
+
+/// Whether the other side answered, and not that it is busy. Behind such an answer to a push git says that the connection ended, as where it broke.
+fn is_refused(stderr: &str) -> bool {
+    let is = |status: &str| stderr.contains(&format!("returned error: {status}"));
+    is("4") && !is("408") && !is("429")
 }
 
 #[cfg(test)]
@@ -116,6 +133,13 @@ mod tests {
             "fatal: the remote end hung up unexpectedly",
             "Connection closed by 192.0.2.7 port 22; fatal: Could not read from remote repository.",
             "error: unable to write file: No space left on device; ! [remote rejected] a -> a (unpacker error)",
+            "fatal: unable to access 'https://h/a/b.git/': GnuTLS recv error (-54): Error in the pull function.",
+            "fatal: unable to access 'https://h/a/b.git/': GnuTLS, handshake failed: Error in the pull function.",
+            "fatal: unable to access 'https://h/a/b.git/': SSL connection timeout",
+            "fatal: unable to access 'https://h/a/b.git/': TLS connect error: error:0A000126:SSL routines::unexpected eof while reading",
+            "error: RPC failed; HTTP 429 curl 22 The requested URL returned error: 429; fatal: the remote end hung up unexpectedly",
+            "error: cannot lock ref 'refs/remotes/origin/main': is at 1f but expected 2e",
+            "fatal: Unable to create '/x/packed-refs.lock': File exists.; Another git process seems to be running in this repository, e.g.",
         ] {
             assert_eq!(failed(stderr), Meaning::Away, "{stderr}");
         }
@@ -128,6 +152,14 @@ mod tests {
             |code: u16| failed(&format!("fatal: unable to access 'x': The requested URL returned error: {code}"));
         assert_eq!([access(401), access(403), access(404)], [Meaning::Forbidden, Meaning::Forbidden, Meaning::Missing]);
         assert_eq!([access(301), access(307)], [Meaning::Moved; 2]);
+        // What git prints of a push that a proxy before the forge finds too large, or refuses.
+        let push = |code: u16| {
+            failed(&format!(
+                "error: RPC failed; HTTP {code} curl 22 The requested URL returned error: {code}; send-pack: unexpected disconnect while \
+                 reading sideband packet; fatal: the remote end hung up unexpectedly; Everything up-to-date"
+            ))
+        };
+        assert_eq!([push(413), push(403), push(502)], [Meaning::Lasting, Meaning::Forbidden, Meaning::Away]);
         assert_eq!(failed("fatal: Authentication failed for 'http://h/a/b.git/'"), Meaning::Forbidden);
         assert_eq!(failed("remote: Not found.; fatal: repository 'http://h/a/b.git/' not found"), Meaning::Missing);
         let ssh = |words: &str| failed(&format!("{words}; fatal: Could not read from remote repository."));

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::GitError;
 use super::run::{Git, Output};
+use super::{GitError, locks};
 use crate::config::Process;
 use crate::disk::free_bytes;
 
@@ -52,6 +52,7 @@ impl FetchLimits {
     /// [`GitError::Oversized`] when the other side sends too much, [`GitError::Io`] when too little of the disk is free, and those of git.
     pub(super) async fn run(self, dir: &Path, fetch: Git<'_>) -> Result<(), GitError> {
         self.check_space(dir)?;
+        locks::remove_left(dir);
         // Declared before git begins, so that it is dropped after git was killed.
         let _writer = PackWriter::begin(dir);
         let done = tokio::select! {
@@ -227,6 +228,31 @@ mod tests {
         Git::new("update-ref").at(&at).args(["refs/heads/wrong", &wrong]).ok().await.unwrap();
         let refused = repos.fetch("shop", &RemoteUrl::parse(&at.display().to_string()).unwrap(), None).await;
         assert!(matches!(refused, Err(GitError::Failed { .. })), "other faults are none of history's: {refused:?}");
+    }
+
+    #[tokio::test]
+    async fn a_lock_that_a_killed_git_left_is_in_nobodys_way() {
+        let dir = tempfile::tempdir().unwrap();
+        let url = upstream(dir.path(), 10).await;
+        let repos = Repos::new(dir.path().join("repos"));
+        let at = repos.ensure("shop").await.unwrap();
+        let lock = at.join("refs/remotes/origin/main.lock");
+        std::fs::create_dir_all(lock.parent().unwrap()).unwrap();
+        std::fs::write(&lock, "").unwrap();
+        let locked = repos.fetch("shop", &url, None).await.unwrap_err();
+        assert_eq!(locked.meaning(), super::super::Meaning::Away, "it may be of one at work: {locked}");
+        assert!(lock.exists());
+        let (mut never, _keep) = tokio::io::duplex(8);
+        let waits = Git::new("hash-object").at(&at).arg("--stdin").input(Input::Stream(&mut never));
+        let killed = waits.timeout(Duration::from_millis(1)).run().await;
+        assert!(matches!(killed, Err(GitError::TimedOut { .. })));
+        {
+            let _at_work = locks::Running::begin(Some(&at));
+            locks::remove_left(&at);
+            assert!(lock.exists(), "it may be of the other one");
+        }
+        repos.fetch("shop", &url, None).await.unwrap();
+        assert!(!lock.exists());
     }
 
     #[tokio::test]

@@ -1,8 +1,8 @@
 //! The only module that runs git.
 //!
 //! Owns how git is started (`run.rs`: fixed environment, no hooks, no prompts, one transport at a time, time-outs, limits, killed as a
-//! group; `spawn.rs`: ends with the bot), the names it is given (`name.rs`), and the bot's bare repositories (`repos.rs`, `pack.rs`,
-//! `diff.rs`, `difference.rs`, `forget.rs`, `made.rs`, `upstream.rs`; fetched within limits, `fetching.rs`; read in this process with libgit2, `read.rs`, `blobs.rs`, `changes.rs`, `links.rs`, `reach.rs`, `own_commands.rs`, `project_file.rs`). A credential reaches git only through its
+//! group; `spawn.rs`: ends with the bot; `locks.rs`: what a killed one locked), the names it is given (`name.rs`), and the bot's bare repositories (`repos.rs`, `pack.rs`,
+//! `diff.rs`, `difference.rs`, `forget.rs`, `made.rs`, `upstream.rs`; fetched within limits, `fetching.rs`, one after the other, `turns.rs`; read in this process with libgit2, `read.rs`, `blobs.rs`, `changes.rs`, `links.rs`, `reach.rs`, `own_commands.rs`, `project_file.rs`). A credential reaches git only through its
 //! environment, limited to one URL. Must not parse what comes from a sandbox before a quarantine container has checked it
 //! (`sandbox/capture` does that and passes a checked pack to [`Repos::import`]), check anything out on the host, or know forges or tasks.
 //! Writing, remotes and checks of untrusted objects use git's command line: docs/decisions/0004.
@@ -21,6 +21,7 @@ mod forget;
 mod home;
 mod links;
 pub mod listing;
+mod locks;
 mod made;
 mod name;
 mod own_commands;
@@ -32,6 +33,7 @@ mod repos;
 pub(crate) mod run;
 mod secrets;
 mod spawn;
+mod turns;
 mod upstream;
 
 pub use blobs::{FilesRead, ReadLimits, WhichFiles};

@@ -11,7 +11,7 @@ use domain::Commit;
 
 use super::fetching::{FetchLimits, PackWriter, is_leftover};
 use super::run::{Git, Input};
-use super::{Auth, Branch, GitError, RemoteUrl};
+use super::{Auth, Branch, GitError, RemoteUrl, locks, turns};
 
 /// How long a fetch or push may take.
 pub(super) const TRANSFER: Duration = Duration::from_secs(600);
@@ -188,6 +188,7 @@ impl Repos {
 
     async fn fetch_refs(&self, key: &str, url: &RemoteUrl, auth: Option<&Auth>, refspec: &str) -> Result<(), GitError> {
         let dir = self.ensure(key).await?;
+        let _turn = turns::enter(&dir, url.as_str()).await;
         let fetch = Git::new("fetch").at(&dir).remote(url, auth).timeout(TRANSFER);
         let flags = ["--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-auto-gc", "--end-of-options"];
         self.limits.run(&dir, fetch.args(flags).arg(url.as_str()).arg(refspec)).await
@@ -272,6 +273,7 @@ impl Repos {
 
     async fn write_ref(&self, key: &str, line: String) -> Result<(), GitError> {
         let dir = self.path(key)?;
+        locks::remove_left(&dir);
         Git::new("update-ref").at(&dir).arg("--stdin").input(Input::Bytes(line.into_bytes())).ok().await.map(drop)
     }
 }

@@ -13,7 +13,7 @@ use nix::unistd::Pid;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, Command};
 
-use super::{Auth, GitError, RemoteUrl, spawn};
+use super::{Auth, GitError, RemoteUrl, locks, spawn};
 
 /// Configuration for every call, which overrides the repository's own (command scope).
 const PINS: &[(&str, &str)] = &[
@@ -25,6 +25,8 @@ const PINS: &[(&str, &str)] = &[
     ("core.quotePath", "true"),
     ("core.protectHFS", "true"),
     ("core.protectNTFS", "true"),
+    // Without it, a machine that loses its power may come back with empty objects and refs, which no command gets past.
+    ("core.fsync", "committed"),
     ("credential.helper", ""),
     ("fetch.fsckObjects", "true"),
     ("transfer.fsckObjects", "true"),
@@ -219,6 +221,9 @@ impl<'a> Git<'a> {
             ("GIT_CONFIG_NOSYSTEM", "1"),
             ("GIT_CONFIG_GLOBAL", "/dev/null"),
             ("GIT_ATTR_NOSYSTEM", "1"),
+            // What libgit2 reads, whatever a version of git makes by itself.
+            ("GIT_DEFAULT_HASH", "sha1"),
+            ("GIT_DEFAULT_REF_FORMAT", "files"),
             ("GIT_TERMINAL_PROMPT", "0"),
             ("GIT_NO_LAZY_FETCH", "1"),
             ("GIT_NO_REPLACE_OBJECTS", "1"),
@@ -294,6 +299,8 @@ impl<'a> Git<'a> {
         let mut command = self.command().map_err(|e| GitError::spawn(&e))?;
         command.stdin(if matches!(self.input, Input::Nothing) { Stdio::null() } else { Stdio::piped() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Declared before git begins, so that it is dropped after git was killed.
+        let running = locks::Running::begin(self.git_dir.as_deref());
         let mut child = spawn::spawn(command).await.map_err(|e| GitError::spawn(&e))?;
         let group = Group(child.id());
         let input = std::mem::take(&mut self.input);
@@ -311,6 +318,10 @@ impl<'a> Git<'a> {
         if result.is_err() {
             // Reaps the child; its group was killed above.
             drop(child.kill().await);
+        }
+        // Above these are signals.
+        if matches!(result, Ok((..=128, _))) {
+            running.ended();
         }
         result
     }
@@ -408,6 +419,28 @@ mod tests {
         let text = String::from_utf8(out).unwrap();
         assert!(text.lines().all(|line| line.starts_with("command\t")), "{text}");
         assert!(text.contains("core.hookspath=/dev/null"));
+    }
+
+    #[test]
+    fn a_repository_is_made_with_sha1_and_refs_in_files_by_every_version_of_git() {
+        let command = Git::new("init").command().unwrap();
+        let of = |name: &str| {
+            let (_, value) = command.as_std().get_envs().find(|(key, _)| *key == std::ffi::OsStr::new(name))?;
+            value?.to_str()
+        };
+        assert_eq!([of("GIT_DEFAULT_HASH"), of("GIT_DEFAULT_REF_FORMAT")], [Some("sha1"), Some("files")]);
+    }
+
+    #[tokio::test]
+    async fn an_object_and_a_ref_are_on_the_disk_when_git_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let (at, trace) = (dir.path().join("shop.git"), dir.path().join("trace"));
+        Git::new("init").args(["--bare", "--quiet", "--template="]).at(&at).ok().await.unwrap();
+        let traced = |verb: &'static str| Git::new(verb).at(&at).env("GIT_TRACE2_EVENT", trace.as_os_str());
+        let id = traced("hash-object").args(["-w", "--stdin"]).input(Input::Bytes(b"x".to_vec())).line().await.unwrap();
+        traced("update-ref").args(["refs/tags/x", &id]).ok().await.unwrap();
+        let events = std::fs::read_to_string(&trace).unwrap();
+        assert_eq!(events.matches("\"key\":\"fsync/hardware-flush\"").count(), 2, "one of each: {events}");
     }
 
     #[tokio::test]

@@ -11,6 +11,7 @@ use domain::Commit;
 use git2::{Oid, Repository, Sort};
 use regex::bytes::RegexSet;
 
+use super::changes::list;
 use super::{GitError, Repos};
 use crate::text::CREDENTIALS;
 
@@ -47,7 +48,7 @@ pub struct Leaks {
     pub found: Vec<Leak>,
     /// Number of commits searched.
     pub commits: usize,
-    /// Whether the search was complete; false when it reached a limit of time, size or findings.
+    /// Whether the search was complete; false when it reached a limit of time, size or findings, or a commit changes too many files.
     pub whole: bool,
 }
 
@@ -65,23 +66,36 @@ impl Repos {
 fn walk(repo: &Repository, tip: Oid) -> Result<Leaks, GitError> {
     let (mut leaks, mut seen, mut bytes) = (Leaks { whole: true, ..Leaks::default() }, HashSet::new(), 0);
     let began = Instant::now();
+    let is_over = |found: usize, bytes: u64| found >= MOST_FOUND || bytes > MOST_BYTES || began.elapsed() > MOST_TIME;
     let mut history = repo.revwalk()?;
     history.set_sorting(Sort::TOPOLOGICAL)?;
     history.push(tip)?;
     for id in history {
-        if leaks.found.len() >= MOST_FOUND || bytes > MOST_BYTES || began.elapsed() > MOST_TIME {
+        if is_over(leaks.found.len(), bytes) {
             leaks.whole = false;
             break;
         }
         let commit = repo.find_commit(id?)?;
-        let before = commit.parents().next().map(|parent| parent.tree()).transpose()?;
-        let diff = repo.diff_tree_to_tree(before.as_ref(), Some(&commit.tree()?), None)?;
-        for file in diff.deltas().map(|delta| delta.new_file()) {
-            if file.id().is_zero() || !seen.insert(file.id()) {
+        let before = commit.parents().next().map(|parent| parent.tree_id());
+        // A few trees that name each other make more paths than fit into memory.
+        let changes = match list(repo, before, commit.tree_id()) {
+            Err(GitError::TooLarge { .. }) => {
+                leaks.whole = false;
                 continue;
             }
-            let path = String::from_utf8_lossy(file.path_bytes().unwrap_or_default()).into_owned();
-            let Some(what) = suspicion(repo, file.id(), &path, &mut bytes) else { continue };
+            listed => listed?,
+        };
+        for change in changes.iter().filter(|change| !change.deleted()) {
+            let file = Oid::from_str(&change.id)?;
+            if !seen.insert(file) {
+                continue;
+            }
+            if is_over(leaks.found.len(), bytes) {
+                leaks.whole = false;
+                break;
+            }
+            let path = String::from_utf8_lossy(&change.path).into_owned();
+            let Some(what) = suspicion(repo, file, &path, &mut bytes) else { continue };
             leaks.found.push(Leak { what, path, commit: super::read::commit(commit.id())? });
         }
         leaks.commits += 1;
@@ -112,6 +126,35 @@ mod tests {
 
     fn named(text: &str) -> Option<&'static str> {
         SET.matches(text.as_bytes()).iter().next().map(|at| CREDENTIALS[at].0)
+    }
+
+    #[test]
+    fn a_commit_with_a_bomb_of_trees_is_passed_over_and_the_others_are_searched() {
+        let dir = tempfile::tempdir().unwrap();
+        let repo = Repository::init_bare(dir.path()).unwrap();
+        let folder = |entries: &[(String, Oid, i32)]| {
+            let mut tree = repo.treebuilder(None).unwrap();
+            for (name, id, mode) in entries {
+                tree.insert(name.as_str(), *id, *mode).unwrap();
+            }
+            tree.write().unwrap()
+        };
+        let who = git2::Signature::new("a", "a@b", &git2::Time::new(1, 0)).unwrap();
+        let commit = |tree: Oid, parents: &[Oid]| {
+            let parents: Vec<_> = parents.iter().map(|id| repo.find_commit(*id).unwrap()).collect();
+            let tree = repo.find_tree(tree).unwrap();
+            repo.commit(None, &who, &who, "x", &tree, &parents.iter().collect::<Vec<_>>()).unwrap()
+        };
+        let mut bomb = repo.blob(b"x").unwrap();
+        for level in 0..6 {
+            let mode = if level == 0 { 0o100_644 } else { 0o040_000 };
+            bomb = folder(&(0..10).map(|number| (number.to_string(), bomb, mode)).collect::<Vec<_>>());
+        }
+        let secret = folder(&[(".netrc".to_owned(), repo.blob(b"y").unwrap(), 0o100_644)]);
+        let first = commit(secret, &[]);
+        let leaks = walk(&repo, commit(bomb, &[first])).unwrap();
+        assert_eq!((leaks.found.len(), leaks.commits, leaks.whole), (1, 1, false));
+        assert!(walk(&repo, first).unwrap().whole);
     }
 
     #[test]

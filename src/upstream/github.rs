@@ -5,6 +5,7 @@
 use super::answers::Answers;
 use crate::config::process::UpstreamHost;
 use crate::git::{GitError, RemoteUrl};
+use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, HeaderName, header};
 use octocrab::Octocrab;
 use serde::Deserialize;
@@ -16,6 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Seconds to wait at a limit of which no header says how long it lasts (docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api:
 /// *at least one minute*).
 const UNNAMED_WAIT: u64 = 60;
+/// The most bytes of an answer; a page of a hundred issues, each as long as GitHub takes one, has fewer.
+const MOST_BODY: usize = 64 << 20;
 /// The version of the API that is asked for.
 const VERSION: &str = "2022-11-28";
 
@@ -180,7 +183,7 @@ impl GitHub {
         let Some(body) = body else { return self.look(path).await };
         let answer = self.client._post(path, Some(body)).await.map_err(|error| cause(&error))?;
         let (status, wait) = (answer.status().as_u16(), wait(answer.headers()));
-        Ok((status, wait, self.client.body_to_string(answer).await.map_err(|error| cause(&error))?))
+        Ok((status, wait, text(Body::new(answer.into_body()), MOST_BODY).await?))
     }
 
     async fn look(&self, path: &str) -> Result<Reply, String> {
@@ -206,7 +209,7 @@ impl GitHub {
         }
         let (wait, tag) = (wait(answer.headers()), answer.headers().get(header::ETAG).cloned());
         let to = answer.headers().get(header::LOCATION).and_then(|to| to.to_str().ok()).unwrap_or_default().to_owned();
-        let body = self.client.body_to_string(answer).await.map_err(|error| cause(&error))?;
+        let body = text(Body::new(answer.into_body()), MOST_BODY).await?;
         if let (200, Some(tag)) = (status, tag) {
             self.answers.keep(&self.api, at, tag, &body);
         }
@@ -306,10 +309,16 @@ pub(super) fn message(body: &str) -> String {
     crate::text::one_line(&read.unwrap_or_else(|| "no words".to_owned()))
 }
 
-/// An error of octocrab's with its causes, which alone say what happened.
-fn cause(error: &octocrab::Error) -> String {
+/// The body of an answer, which is not read on where it is longer than so many bytes.
+async fn text(body: Body, most: usize) -> Result<String, String> {
+    let bytes = to_bytes(body, most).await.map_err(|error| cause(&error))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// An error of octocrab's, or of a body, with its causes, which alone say what happened.
+fn cause(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
-    let mut below = std::error::Error::source(error);
+    let mut below = error.source();
     while let Some(next) = below {
         words = next.to_string();
         below = next.source();
@@ -327,6 +336,14 @@ mod tests {
         let github = GitHub { token, ..GitHub::open(&config.github(), &Answers::default()).unwrap() };
         let body = serde_json::json!({ "message": words }).to_string();
         github.refusal("lab/shop", status, None, &body).to_string()
+    }
+
+    #[tokio::test]
+    async fn an_answer_without_an_end_is_given_up() {
+        assert_eq!(text(Body::from("{}"), 2).await, Ok("{}".to_owned()));
+        let endless = futures_util::stream::repeat_with(|| Ok::<_, std::io::Error>("x".repeat(1_000)));
+        let given_up = text(Body::from_stream(endless), 10_000).await;
+        assert!(given_up.as_ref().is_err_and(|why| why.contains("limit")), "{given_up:?}");
     }
 
     #[tokio::test]
