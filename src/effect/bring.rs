@@ -146,9 +146,8 @@ mod tests {
     #[test]
     fn a_commit_is_nowhere_only_where_the_forge_says_so() {
         let commit = Commit::parse(&"1".repeat(40)).unwrap();
-        let failed = |stderr: &str| {
-            unfetched(&commit, GitError::Failed { verb: "fetch", code: 128, stderr: stderr.to_owned() })
-        };
+        let failed =
+            |stderr: &str| unfetched(&commit, GitError::Failed { verb: "fetch", code: 128, stderr: stderr.to_owned() });
         let none = failed("fatal: remote error: upload-pack: not our ref 1111111111111111111111111111111111111111");
         assert!(matches!(none, Trouble::Failed(_)) && none.to_string().contains("nor on the forge"), "{none}");
         let away = failed("fatal: unable to access 'http://h/a/b.git/': The requested URL returned error: 503");
