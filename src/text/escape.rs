@@ -1,6 +1,7 @@
 //! Makes invisible characters visible.
 
 use regex::{Captures, Regex};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
@@ -129,6 +130,18 @@ pub fn title_line(text: &str, max: usize) -> String {
 static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)(?:\b|_)GH-[0-9]|\b[0-9A-F]{7,}\b").expect("the pattern is compiled in, and a test tries it")
 });
+
+/// A text that a forge may take as a commit's message, in which code is no code: a space stands within each reference to an issue, each time
+/// that was worked (`@2h`) and each address.
+pub fn unreferring(text: &str) -> Cow<'_, str> {
+    static LIVE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)(?:[#!@]|\bGH-)[0-9]|://\S").expect("the pattern is compiled in, and a test tries it")
+    });
+    LIVE.replace_all(text, |found: &Captures<'_>| {
+        let last = found[0].char_indices().next_back().map_or(0, |(at, _)| at);
+        format!("{} {}", &found[0][..last], &found[0][last..])
+    })
+}
 
 /// A reference in pieces that are none: a number in groups of three digits, as `text::grouped` has them.
 fn apart(reference: &str) -> String {
