@@ -1,5 +1,6 @@
 //! Rebuilds a whole untrusted text with paragraphs and lists from safe pieces.
 
+use super::credentials::without_keys;
 use super::escape::cut;
 use super::markdown::{fence, prose};
 
@@ -10,6 +11,7 @@ const MAX_PARAGRAPH: usize = 2000;
 /// line begins with `> `, so that none can pass for the bot's. Everything else is as in [`prose`]: plain words, or code. Cut after `max`
 /// characters, and what is missing is counted.
 pub fn document(text: &str, max: usize) -> String {
+    let text = without_keys(text);
     let (head, missing) = cut(text.trim(), max);
     let mut out: Vec<String> = Vec::new();
     let mut block: Option<(&str, Vec<&str>)> = None;

@@ -248,3 +248,12 @@ fn hostile_documents_stay_quoted() {
         check_document(text).unwrap();
     }
 }
+
+#[test]
+fn a_private_key_is_left_out_before_its_lines_become_words_and_code() {
+    let key = format!("-----BEGIN RSA {0} KEY-----\n{1}\n{1}\n-----END RSA {0} KEY-----", "PRIVATE", "aB3/".repeat(16));
+    let lines = document(&format!("Use it:\n\n{key}\n\nand go on."), 1000);
+    for shown in [lines, prose(&format!("Use it: {key} and go on."), 1000)] {
+        assert!(!shown.contains("aB3") && shown.contains("a private") && shown.contains("go on."), "{shown}");
+    }
+}
