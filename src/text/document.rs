@@ -6,6 +6,8 @@ use super::markdown::{fence, prose};
 
 /// The most characters of one paragraph.
 const MAX_PARAGRAPH: usize = 2000;
+/// Words that alone in bold at the beginning of a quotation make Gitea show it as a call-out, which only the bot's own are to be.
+const CALL_OUTS: [&str; 5] = ["note", "tip", "important", "warning", "caution"];
 
 /// Untrusted Markdown as a quoted document: paragraphs, lists, check lists, headings (as bold words) and code blocks keep their form; every
 /// line begins with `> `, so that none can pass for the bot's. Everything else is as in [`prose`]: plain words, or code. Cut after `max`
@@ -53,9 +55,11 @@ fn push_block(out: &mut Vec<String>, lines: &[&str]) {
 fn paragraph(line: &str) -> String {
     let indent = line.len() - line.trim_start().len();
     let text = line.trim();
-    if let Some(heading) = text.strip_prefix('#') {
-        let words = prose(heading.trim_start_matches('#'), MAX_PARAGRAPH);
-        return if words.is_empty() { words } else { format!("**{words}**") };
+    if let Some(heading) = heading(text) {
+        let words = prose(heading, MAX_PARAGRAPH);
+        let bare = words.replace('`', "").to_lowercase();
+        let end = if CALL_OUTS.contains(&bare.trim()) { ":" } else { "" };
+        return if words.is_empty() { words } else { format!("**{words}{end}**") };
     }
     if let Some((sign, rest)) = item(text) {
         let level = "  ".repeat((indent / 2).min(3));
@@ -66,6 +70,13 @@ fn paragraph(line: &str) -> String {
     }
     // No other Markdown line start consists of plain words; a number with a point was handled as an item.
     prose(text, MAX_PARAGRAPH)
+}
+
+/// The words of a heading. A sign without a space behind it begins none: `#12`, `#include`.
+fn heading(text: &str) -> Option<&str> {
+    let words = text.trim_start_matches('#');
+    let begins = words.len() < text.len() && (words.is_empty() || words.starts_with(char::is_whitespace));
+    begins.then_some(words)
 }
 
 fn item(text: &str) -> Option<(String, &str)> {

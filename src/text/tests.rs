@@ -257,3 +257,17 @@ fn a_private_key_is_left_out_before_its_lines_become_words_and_code() {
         assert!(!shown.contains("aB3") && shown.contains("a private") && shown.contains("go on."), "{shown}");
     }
 }
+
+#[test]
+fn a_document_begins_no_call_out_and_a_number_is_no_heading() {
+    for (text, shown) in [
+        ("# Warning\nIt passes.", "> **Warning:**\n> It passes.\n"),
+        ("## `Caution`", "> **`Caution`:**\n"),
+        ("# Warnings", "> **Warnings**\n"),
+        ("#12 is done", "> `#12` is done\n"),
+        ("#include <a.h>", "> `#include <a.h>`\n"),
+        ("#", ">\n"),
+    ] {
+        assert_eq!(document(text, 1000), shown);
+    }
+}
