@@ -9,9 +9,9 @@ const MAX_PARAGRAPH: usize = 2000;
 /// Words that alone in bold at the beginning of a quotation make Gitea show it as a call-out, which only the bot's own are to be.
 const CALL_OUTS: [&str; 5] = ["note", "tip", "important", "warning", "caution"];
 
-/// Untrusted Markdown as a quoted document: paragraphs, lists, check lists, headings (as bold words) and code blocks keep their form; every
-/// line begins with `> `, so that none can pass for the bot's. Everything else is as in [`prose`]: plain words, or code. Cut after `max`
-/// characters, and what is missing is counted.
+/// Untrusted Markdown as a quoted document: paragraphs, lists, headings (as bold words) and code blocks keep their form, and boxes of check lists
+/// are signs: a click on a box would edit the post, which voids a checkpoint. Every line begins with `> `, so that none can pass for the bot's.
+/// Everything else is as in [`prose`]: plain words, or code. Cut after `max` characters, and what is missing is counted.
 pub fn document(text: &str, max: usize) -> String {
     let text = without_keys(text);
     let (head, missing) = cut(text.trim(), max);
@@ -92,8 +92,8 @@ fn item(text: &str) -> Option<(String, &str)> {
 fn check(rest: &str) -> (&'static str, &str) {
     let rest = rest.trim_start();
     match (rest.strip_prefix("[ ] "), rest.strip_prefix("[x] ").or_else(|| rest.strip_prefix("[X] "))) {
-        (Some(open), _) => ("[ ] ", open),
-        (None, Some(done)) => ("[x] ", done),
+        (Some(open), _) => ("☐ ", open),
+        (None, Some(done)) => ("☑ ", done),
         (None, None) => ("", rest),
     }
 }

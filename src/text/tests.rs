@@ -224,7 +224,7 @@ fn check_document(text: &str) -> Result<(), TestCaseError> {
 #[test]
 fn a_document_keeps_its_shape() {
     let text = "# Plan\n\nRead `a.py`, see #1.\n\n- [x] one\n  - two\n3. three\n```py\nx = 1\n```\nend @all";
-    let shown = "> **Plan**\n>\n> Read `a.py`, see `#1`.\n>\n> - [x] one\n>   - two\n> 3. three\n>\n> ```text\n> x = 1\n> ```\n>\n> end `@all`\n";
+    let shown = "> **Plan**\n>\n> Read `a.py`, see `#1`.\n>\n> - ☑ one\n>   - two\n> 3. three\n>\n> ```text\n> x = 1\n> ```\n>\n> end `@all`\n";
     assert_eq!(document(text, 1000), shown);
 }
 
