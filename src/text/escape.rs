@@ -163,14 +163,34 @@ fn apart(reference: &str) -> String {
     out
 }
 
-/// The words of a text, and a few signs that nothing reads as more, with single spaces between.
+/// The most marks of one letter that are kept; more would lie over what stands above and below.
+const MOST_MARKS: usize = 2;
+
+/// The words of a text, with the marks that their letters have in many languages, and a few signs that nothing reads as more, with single
+/// spaces between.
 fn plain_words(text: &str) -> String {
-    let kept: String = text
-        .chars()
-        .map(|c| if c.is_alphanumeric() || ".,()'_-=+".contains(c) { c } else { ' ' })
-        .filter(|c| !is_hidden(*c))
-        .collect();
+    let mut kept = String::with_capacity(text.len());
+    let mut marks = MOST_MARKS;
+    for c in text.chars() {
+        if c.is_alphanumeric() {
+            marks = 0;
+            kept.extend(Some(c).filter(|c| !is_hidden(*c)));
+        } else if marks < MOST_MARKS && is_mark(c) && !is_hidden(c) {
+            marks += 1;
+            kept.push(c);
+        } else {
+            marks = MOST_MARKS;
+            kept.push(if ".,()'_-=+".contains(c) { c } else { ' ' });
+        }
+    }
     kept.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a character is shown as a part of the letter before it.
+fn is_mark(c: char) -> bool {
+    static MARK: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"^\p{M}$").expect("the pattern is compiled in, and a test tries it"));
+    !c.is_ascii() && MARK.is_match(c.encode_utf8(&mut [0; 4]))
 }
 
 /// The line, cut at a word if possible.

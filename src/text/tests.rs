@@ -194,6 +194,14 @@ fn a_title_refers_to_nothing() {
     assert_eq!(plain_line("GH-12 a1b2c3d", 80), "GH-12 a1b2c3d", "nobody renders a log");
 }
 
+#[test]
+fn a_title_keeps_the_marks_of_its_letters_and_not_too_many() {
+    for title in ["Cafe\u{301} schlie\u{df}t", "हिन्दी में लिखो", "ไม่มีชื่อ"] {
+        assert_eq!(title_line(title, 80), title);
+    }
+    assert_eq!(title_line("a\u{336}\u{336}\u{336}b\u{fe0f} \u{301}c", 80), "a\u{336}\u{336} b c");
+}
+
 /// Checks that an untrusted document has only harmless blocks and inlines: no link, image, HTML or reference.
 fn check_document(text: &str) -> Result<(), TestCaseError> {
     let rendered = format!("{}\nafter\n", document(text, 4000));
