@@ -50,7 +50,7 @@ fn doubt(line: &EvidenceLine) -> &'static str {
 fn ending(line: &EvidenceLine) -> String {
     match &line.result {
         ActionResult::Exited { code, .. } => format!("exit {code}"),
-        other => ended(other),
+        other => ended(other, plain_cell),
     }
 }
 
@@ -87,10 +87,16 @@ pub(super) fn but(failure: &str) -> String {
 
 /// How an action ended, in a few words for a cell of a table.
 pub fn result(action: &ActionLine) -> String {
-    ended(&action.result)
+    ended(&action.result, plain_cell)
 }
 
-fn ended(result: &ActionResult) -> String {
+/// As [`result`], outside of a table.
+pub fn result_in_text(action: &ActionLine) -> String {
+    ended(&action.result, code)
+}
+
+/// `shown` is how foreign words are shown there.
+fn ended(result: &ActionResult, shown: fn(&str) -> String) -> String {
     match result {
         ActionResult::Done => "done".to_owned(),
         ActionResult::Started => "started in the background".to_owned(),
@@ -102,16 +108,16 @@ fn ended(result: &ActionResult) -> String {
                 (0, true) => "⚠️",
                 _ => "❌",
             };
-            let note = note.as_deref().map(|note| format!(" · {}", plain_cell(note))).unwrap_or_default();
+            let note = note.as_deref().map(|note| format!(" · {}", shown(note))).unwrap_or_default();
             format!("{sign} exit {code}{note} · {}", duration(*ms))
         }
         ActionResult::Signaled { signal, ms } => format!("❌ ended by signal {signal} · {}", duration(*ms)),
         ActionResult::TimedOut { ms } => format!("⏱ stopped after {}", duration(*ms)),
         ActionResult::Exhausted(what) => format!("❌ {what} ran out"),
         ActionResult::Blocked => "⛔ blocked by the router".to_owned(),
-        ActionResult::Denied(reason) => format!("⛔ refused: {}", plain_cell(reason)),
+        ActionResult::Denied(reason) => format!("⛔ refused: {}", shown(reason)),
         ActionResult::Interrupted => "⚠️ interrupted; it may have run".to_owned(),
-        ActionResult::Failed(reason) => format!("❌ {}", plain_cell(reason)),
+        ActionResult::Failed(reason) => format!("❌ {}", shown(reason)),
     }
 }
 
@@ -121,8 +127,15 @@ mod tests {
 
     #[test]
     fn a_reason_is_shown_whole_or_what_is_missing_is_counted() {
-        let shown = |reason: String| ended(&ActionResult::Denied(reason));
+        let shown = |reason: String| ended(&ActionResult::Denied(reason), plain_cell);
         assert_eq!(shown("x".repeat(120)), format!("⛔ refused: `{}`", "x".repeat(120)));
         assert!(shown("x".repeat(200)).ends_with("`… (40 more characters)"), "{}", shown("x".repeat(200)));
+    }
+
+    #[test]
+    fn a_bar_has_a_backslash_in_a_table_alone() {
+        let line = ActionLine { result: ActionResult::Denied("a | b".to_owned()), ..ActionLine::default() };
+        assert_eq!(result(&line), "⛔ refused: `a \\| b`");
+        assert_eq!(result_in_text(&line), "⛔ refused: `a | b`");
     }
 }

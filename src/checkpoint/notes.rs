@@ -12,7 +12,8 @@ const MAX_NOTES: usize = 4;
 /// Length in columns above which a line gets a note.
 const LONG: usize = 400;
 
-/// One note: the path as git has it, the new file's line, Markdown.
+/// One note: the path as git has it, the new file's line, Markdown. Its first line holds no foreign text but an account's name and single words,
+/// because forges show it apart, up to the first `|`, as Markdown of its own.
 pub type InlineNote = (String, u64, String);
 
 /// Notes where remarks stand that were settled, then the most important others: at most one per file and reason, and four in all.
@@ -26,7 +27,7 @@ pub fn render_notes(view: &CheckpointView) -> Vec<InlineNote> {
         if line.added.chars().any(|c| is_hidden(c) && c != '\t') {
             // Not trimmed as white space, because a carriage return at its end is one of them.
             let shown = one_line(line.added.trim_matches([' ', '\t']));
-            let text = format!("This line holds characters that don't show: {}", code(cut(&shown, 120).0));
+            let text = format!("This line holds characters that don't show:\n\n{}", code(cut(&shown, 120).0));
             notes.push(line, "hidden", text);
         }
         if columns(line.added) > LONG {
@@ -115,7 +116,19 @@ fn origin(view: &CheckpointView, path: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::render_notes_in_text;
+    use super::super::view::{CheckpointView, DiffPart};
+    use super::{render_notes, render_notes_in_text};
+
+    #[test]
+    fn what_a_file_holds_stands_behind_the_first_line_of_a_note() {
+        let text = "@@ -0,0 +1,1 @@\n+![x](http://evil.example) | \u{200b}\n".to_owned();
+        let diff = vec![DiffPart { path: "x".into(), text, ..DiffPart::default() }];
+        let view = CheckpointView { commit: Some("a".repeat(40)), diff, ..CheckpointView::default() };
+        let notes = render_notes(&view);
+        let (first, rest) = notes[0].2.split_once('\n').expect("two lines");
+        assert_eq!(first, "This line holds characters that don't show:");
+        assert_eq!(rest.trim(), "`![x](http://evil.example) | \\u{200b}`");
+    }
 
     #[test]
     fn a_note_in_the_text_names_its_line() {

@@ -108,7 +108,9 @@ fn few(names: &[String], most: usize) -> String {
 pub(super) fn notes(view: &CheckpointView, shown: impl Fn(&str, u64) -> bool) -> Vec<(String, u64, String)> {
     let note = |remark: &Remark| {
         let (path, at) = (remark.item.path.as_ref()?, remark.item.line?);
-        let text = format!("**{}** of {}: {}{}", remark.name(), code(&remark.item.author), state(remark), says(remark));
+        // Behind the first line, which forges show apart.
+        let says = answered(remark).map(|words| format!(".\n\nThe agent says: {words}")).unwrap_or_default();
+        let text = format!("**{}** of {}: {}{says}", remark.name(), code(&remark.item.author), state(remark));
         (shown(path, at) && !path.chars().any(is_hidden)).then(|| (path.clone(), at, text))
     };
     let dealt_with = |remark: &&Remark| !matches!(remark.state, RemarkState::Withdrawn { .. });
@@ -168,13 +170,16 @@ fn state(remark: &Remark) -> String {
     }
 }
 
-/// The agent's words, where they belong to the state.
+/// The agent's words behind the state.
 fn says(remark: &Remark) -> String {
+    answered(remark).map(|words| format!(". The agent says: {words}")).unwrap_or_default()
+}
+
+/// The agent's words, where they belong to the state.
+fn answered(remark: &Remark) -> Option<String> {
     let told = matches!(remark.state, RemarkState::Addressed { .. } | RemarkState::Answered);
-    match remark.answer.as_ref().filter(|answer| told && !answer.text.trim().is_empty()) {
-        Some(answer) => format!(". The agent says: {}", prose(&answer.text, MAX_ANSWER)),
-        None => String::new(),
-    }
+    let answer = remark.answer.as_ref().filter(|answer| told && !answer.text.trim().is_empty())?;
+    Some(prose(&answer.text, MAX_ANSWER))
 }
 
 fn more(out: &mut String, all: usize, most: usize) {

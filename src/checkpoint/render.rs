@@ -13,7 +13,7 @@ use crate::text::{code, cost, count, dollars, duration, grouped, plain_cell, pro
 use domain::{BaseTests, Risk, VerdictCase};
 use std::fmt::Write as _;
 
-pub use super::evidence::result;
+pub use super::evidence::{result, result_in_text};
 pub use super::notes::{InlineNote, render_notes};
 
 /// The most bytes of a body, without its mark; forges accept more, but people do not read it.
@@ -144,7 +144,7 @@ fn says(out: &mut String, view: &CheckpointView) {
 
 /// Files that the host showed to the model.
 fn looked(out: &mut String, view: &CheckpointView) {
-    let named = |(path, because): &(String, String)| format!("{}, because {}", code(path), prose_cell(because, 200));
+    let named = |(path, because): &(String, String)| format!("{}, because {}", code(path), prose(because, 200));
     let mut list: Vec<String> = view.looked.iter().take(MAX_NAMED).map(named).collect();
     if view.looked.len() > MAX_NAMED {
         list.push(count((view.looked.len() - MAX_NAMED) as u64, "further file"));
@@ -419,7 +419,7 @@ fn finish(mut out: String, view: &CheckpointView, foot: String, last: bool) -> S
     out.push_str(&super::changed::rest(view, room.saturating_sub(diff.len())));
     out.push_str(&diff);
     let left = MAX_BODY.saturating_sub(out.len() + warnings.len() + foot.len());
-    out.push_str(&super::candidates::section(view, left, result));
+    out.push_str(&super::candidates::section(view, left, result_in_text));
     out.push_str(&warnings);
     out.push_str(&foot);
     out

@@ -229,7 +229,7 @@ fn a_carriage_return_is_shown_unless_all_lines_had_one_before() {
         let notes = render_notes(&view).into_iter().filter(|note| note.2.contains("characters that don't show"));
         (render_checkpoint(&view), notes.map(|(_, line, text)| format!("{line} {text}")).collect::<Vec<_>>())
     };
-    let note = |line: u64, text: &str| vec![format!("{line} This line holds characters that don't show: `{text}`")];
+    let note = |line: u64, text: &str| vec![format!("{line} This line holds characters that don't show:\n\n`{text}`")];
     let (text, notes) = shown("@@ -1,2 +1,2 @@\n one\n-foo\n+foo\r\n");
     assert!(text.contains("@@\n one\n-foo\n+foo\\r\n"), "{text}");
     assert_eq!(notes, note(2, "foo\\r"));

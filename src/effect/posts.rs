@@ -12,6 +12,7 @@ use crate::config::Secret;
 use crate::forge::{Comment, Forge, ForgeError, IssueLocks, NewReview, Note, RepoRef, Review, ReviewState};
 use crate::redact::in_words;
 use crate::store::{EffectRow, Store};
+use crate::text::covered;
 use crate::trouble::Trouble;
 use domain::{Again, TaskId};
 use std::collections::HashSet;
@@ -89,7 +90,7 @@ impl Posts {
         let second = format!("{}:2", post.effect);
         for effect in [post.effect, &second] {
             let post = Post { effect, ..*post };
-            let body = in_words(&self.marked(text, &post.key()));
+            let body = in_words(&self.comment_of(text, &post.key()));
             let Some(id) = self.store.post(post.task, effect).await? else {
                 // One that an earlier try left has that try's text.
                 let first = self.comment(&post, text).await?;
@@ -117,7 +118,7 @@ impl Posts {
     /// Posts a comment so that exactly one exists.
     pub(super) async fn comment(&self, post: &Post<'_>, text: &str) -> Result<Comment, Trouble> {
         let (repository, at) = post.repository;
-        let body = self.marked(text, &post.key());
+        let body = self.comment_of(text, &post.key());
         let _turn = self.locks.enter(repository, post.number).await;
         if post.ambiguous {
             let ours = self.posted(post).await?;
@@ -153,6 +154,11 @@ impl Posts {
     /// Digits of a key for the name of a file: with them nobody else can give a file that name beforehand.
     pub(super) fn digits(&self, key: &str) -> String {
         mark::digits(self.key.bytes(), key)
+    }
+
+    /// As [`Posts::marked`], of a comment, whose beginning forges show apart; of a review they show the first line, which is ours.
+    fn comment_of(&self, text: &str, key: &str) -> String {
+        self.marked(&covered(text), key)
     }
 
     fn marked(&self, text: &str, key: &str) -> String {

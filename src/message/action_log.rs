@@ -5,7 +5,7 @@
 
 use super::permission::in_words;
 use crate::checkpoint::gather::lines;
-use crate::checkpoint::render::result;
+use crate::checkpoint::render::result_in_text;
 use crate::checkpoint::view::{ActionLine, ActionResult};
 use crate::redact::{self, without};
 use crate::text::{MAX_INLINE, code, count, cut, fence, grouped, visible};
@@ -73,7 +73,7 @@ fn entries(log: &[Event]) -> Vec<String> {
     let entry = |(line, action): (ActionLine, &Action)| {
         let line = clean(line);
         let head = format!("{} {}", line.kind, line.what);
-        let mut out = format!("\n## {}. {}\n\n{}\n", line.n, code(head.trim()), result(&line));
+        let mut out = format!("\n## {}. {}\n\n{}\n", line.n, code(head.trim()), result_in_text(&line));
         let words = redact::in_words(&in_words(action));
         // Above the limit only the heading is written.
         let whole = head.chars().count() <= MAX_INLINE && !head.trim().contains('\n');

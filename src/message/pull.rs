@@ -1,7 +1,7 @@
 //! The pull request, the commits on its branch, and the lines of the commit status.
 
 use crate::checkpoint::label::status_text;
-use crate::text::{code, prose, title_line};
+use crate::text::{code, prose, title_line, unreferring};
 use domain::{ApprovedStart, Commit, Earlier, PlanStep, StepState, TaskId};
 
 /// The most characters of a title.
@@ -36,9 +36,10 @@ pub(super) fn plan_line(step: &PlanStep) -> String {
     }
 }
 
-/// The task's plan as a check list between its marks. The steps are foreign.
+/// The task's plan as a check list between its marks. The steps are foreign, and the forge proposes a pull request's text as the message of the
+/// one commit that all of its work is merged as: issues that such a message names are closed, also in code.
 fn plan_list(steps: &[PlanStep]) -> String {
-    let list: String = steps.iter().map(plan_line).collect();
+    let list: String = steps.iter().map(|step| unreferring(&plan_line(step)).into_owned()).collect();
     let head = if list.is_empty() { "" } else { "**The plan**, as of the newest checkpoint:\n\n" };
     format!("{PLAN_BEGINS}\n{head}{list}{PLAN_ENDS}")
 }
@@ -140,4 +141,19 @@ pub fn not_replaced(error: &str, key: &str) -> String {
 /// The description of the commit status: checkpoint and verdict.
 pub fn status_line(state: &str, n: u32, verdict: Option<&domain::Verdict>) -> String {
     status_text(state, n, verdict.map(domain::Verdict::case), verdict.and_then(|v| v.exit_code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_of_the_plan_closes_nothing_where_the_text_becomes_a_commits_message() {
+        let words = "`x closes #5, lab/shop!6 @8h, fixes GH-7 and http://forge.example/lab/shop/issues/8 y`";
+        let steps: Vec<PlanStep> = PlanStep::new(words, StepState::Open).into_iter().collect();
+        let body = pull_body(1, 7, &steps, None);
+        let apart = "- [ ] `x closes # 5, lab/shop! 6 @ 8h, fixes GH- 7 and http:// forge.example/lab/shop/issues/8 y`\n";
+        assert!(body.starts_with("Fixes #1\n") && body.contains(apart), "{body}");
+        assert_eq!(with_plan(&body, &steps), None, "nothing changes");
+    }
 }

@@ -8,7 +8,7 @@ use super::action_log::clean;
 use super::life::{accepted, asked_by, pause_reason, trouble};
 use super::pull::plan_line;
 use crate::checkpoint::gather::lines;
-use crate::checkpoint::render::result;
+use crate::checkpoint::render::result_in_text;
 use crate::text::{code, cost, dollars, grouped, plain_cell, prose};
 use domain::{Checkpoint, Event, PlanStep, State, StepState, Task};
 use std::collections::BTreeMap;
@@ -172,7 +172,7 @@ fn actions(out: &mut String, task: &Task, log: &[Event], places: &StatusPlaces) 
     out.push_str("\n**The last actions**:\n\n");
     for (line, _) in last {
         let line = clean(line.clone());
-        let gave = if task.running == Some(line.n) { "under way".to_owned() } else { result(&line) };
+        let gave = if task.running == Some(line.n) { "under way".to_owned() } else { result_in_text(&line) };
         let checkpoint = shown_in.get(&line.n).and_then(|n| task.checkpoints.iter().find(|it| it.n == *n));
         let place = match checkpoint {
             Some(at) => linked(&format!("checkpoint {}", at.n), review_link(task, at, places)),

@@ -108,6 +108,15 @@ fn an_action_is_linked_to_the_review_that_shows_it_and_an_edited_review_is_not()
 }
 
 #[test]
+fn what_an_action_gave_stands_in_the_list_as_it_is() {
+    let mut log = log(&["ls"]);
+    let status = OutcomeStatus::Denied { reason: "1 failed | 3 passed".into() };
+    log[2] = Event::ActionFinished { number: 1, outcome: Outcome::new(status, "") };
+    let text = shown(&task(TaskKind::Fix, State::Running), &log, None);
+    assert!(text.contains("- 1: `bash ls` · ⛔ refused: `1 failed | 3 passed` · "), "{text}");
+}
+
+#[test]
 fn a_long_plan_shows_the_steps_around_the_next_one() {
     let (mut task, log) = with_work(TaskKind::Fix, State::Running);
     let state = |at: usize| if at < 20 { StepState::Done } else { StepState::Open };

@@ -98,10 +98,15 @@ static KEY_IN_WORDS: LazyLock<Regex> = LazyLock::new(|| {
 
 /// As [`redacted`], of what somebody wrote: a line with which a private key begins takes nothing away but the key.
 pub fn redacted_words(text: &str) -> Cow<'_, str> {
-    match KEY_IN_WORDS.replace_all(text, format!("{PLACE}{}]", PATTERNS[0].0)) {
+    match without_keys(text) {
         Cow::Borrowed(same) => replaced(same, 1, |_| String::new()).0,
         Cow::Owned(owned) => Cow::Owned(replaced(&owned, 1, |_| String::new()).0.into_owned()),
     }
+}
+
+/// As [`redacted_words`], of private keys alone: where words become Markdown one by one, nothing would know the line with which one begins.
+pub(super) fn without_keys(text: &str) -> Cow<'_, str> {
+    KEY_IN_WORDS.replace_all(text, format!("{PLACE}{}]", PATTERNS[0].0))
 }
 
 /// A private key in a diff: as far as whole lines look like parts of one, each behind the diff's sign, what quotes it in a source, or both;

@@ -1,6 +1,7 @@
 //! Makes invisible characters visible.
 
 use regex::{Captures, Regex};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
@@ -130,6 +131,18 @@ static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)(?:\b|_)GH-[0-9]|\b[0-9A-F]{7,}\b").expect("the pattern is compiled in, and a test tries it")
 });
 
+/// A text that a forge may take as a commit's message, in which code is no code: a space stands within each reference to an issue, each time
+/// that was worked (`@2h`) and each address.
+pub fn unreferring(text: &str) -> Cow<'_, str> {
+    static LIVE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)(?:[#!@]|\bGH-)[0-9]|://\S").expect("the pattern is compiled in, and a test tries it")
+    });
+    LIVE.replace_all(text, |found: &Captures<'_>| {
+        let last = found[0].char_indices().next_back().map_or(0, |(at, _)| at);
+        format!("{} {}", &found[0][..last], &found[0][last..])
+    })
+}
+
 /// A reference in pieces that are none: a number in groups of three digits, as `text::grouped` has them.
 fn apart(reference: &str) -> String {
     if reference.contains('-') {
@@ -150,14 +163,34 @@ fn apart(reference: &str) -> String {
     out
 }
 
-/// The words of a text, and a few signs that nothing reads as more, with single spaces between.
+/// The most marks of one letter that are kept; more would lie over what stands above and below.
+const MOST_MARKS: usize = 2;
+
+/// The words of a text, with the marks that their letters have in many languages, and a few signs that nothing reads as more, with single
+/// spaces between.
 fn plain_words(text: &str) -> String {
-    let kept: String = text
-        .chars()
-        .map(|c| if c.is_alphanumeric() || ".,()'_-=+".contains(c) { c } else { ' ' })
-        .filter(|c| !is_hidden(*c))
-        .collect();
+    let mut kept = String::with_capacity(text.len());
+    let mut marks = MOST_MARKS;
+    for c in text.chars() {
+        if c.is_alphanumeric() {
+            marks = 0;
+            kept.extend(Some(c).filter(|c| !is_hidden(*c)));
+        } else if marks < MOST_MARKS && is_mark(c) && !is_hidden(c) {
+            marks += 1;
+            kept.push(c);
+        } else {
+            marks = MOST_MARKS;
+            kept.push(if ".,()'_-=+".contains(c) { c } else { ' ' });
+        }
+    }
     kept.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a character is shown as a part of the letter before it.
+fn is_mark(c: char) -> bool {
+    static MARK: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"^\p{M}$").expect("the pattern is compiled in, and a test tries it"));
+    !c.is_ascii() && MARK.is_match(c.encode_utf8(&mut [0; 4]))
 }
 
 /// The line, cut at a word if possible.

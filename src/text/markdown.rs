@@ -3,6 +3,7 @@
 //! Backslash escapes do not protect on a forge, which searches for `@name` and `#1` in the *rendered* text. Only code is exempt, so
 //! everything but plain words becomes code.
 
+use super::credentials::without_keys;
 use super::escape::{cut, is_hidden, one_line, visible};
 
 /// The most characters in one code span; the rest is cut and counted.
@@ -109,6 +110,7 @@ pub fn prose_cell(text: &str, max: usize) -> String {
 }
 
 fn sentences(text: &str, max: usize, as_code: fn(&str) -> String) -> String {
+    let text = without_keys(text);
     let (head, missing) = cut(text.trim(), max);
     let mut pieces: Vec<Piece> = Vec::new();
     let mut spaced = true;

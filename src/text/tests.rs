@@ -194,6 +194,14 @@ fn a_title_refers_to_nothing() {
     assert_eq!(plain_line("GH-12 a1b2c3d", 80), "GH-12 a1b2c3d", "nobody renders a log");
 }
 
+#[test]
+fn a_title_keeps_the_marks_of_its_letters_and_not_too_many() {
+    for title in ["Cafe\u{301} schlie\u{df}t", "हिन्दी में लिखो", "ไม่มีชื่อ"] {
+        assert_eq!(title_line(title, 80), title);
+    }
+    assert_eq!(title_line("a\u{336}\u{336}\u{336}b\u{fe0f} \u{301}c", 80), "a\u{336}\u{336} b c");
+}
+
 /// Checks that an untrusted document has only harmless blocks and inlines: no link, image, HTML or reference.
 fn check_document(text: &str) -> Result<(), TestCaseError> {
     let rendered = format!("{}\nafter\n", document(text, 4000));
@@ -224,7 +232,7 @@ fn check_document(text: &str) -> Result<(), TestCaseError> {
 #[test]
 fn a_document_keeps_its_shape() {
     let text = "# Plan\n\nRead `a.py`, see #1.\n\n- [x] one\n  - two\n3. three\n```py\nx = 1\n```\nend @all";
-    let shown = "> **Plan**\n>\n> Read `a.py`, see `#1`.\n>\n> - [x] one\n>   - two\n> 3. three\n>\n> ```text\n> x = 1\n> ```\n>\n> end `@all`\n";
+    let shown = "> **Plan**\n>\n> Read `a.py`, see `#1`.\n>\n> - ☑ one\n>   - two\n> 3. three\n>\n> ```text\n> x = 1\n> ```\n>\n> end `@all`\n";
     assert_eq!(document(text, 1000), shown);
 }
 
@@ -246,5 +254,28 @@ fn words_that_only_empty_code_parts_are_no_new_word() {
 fn hostile_documents_stay_quoted() {
     for text in HOSTILE {
         check_document(text).unwrap();
+    }
+}
+
+#[test]
+fn a_private_key_is_left_out_before_its_lines_become_words_and_code() {
+    let key = format!("-----BEGIN RSA {0} KEY-----\n{1}\n{1}\n-----END RSA {0} KEY-----", "PRIVATE", "aB3/".repeat(16));
+    let lines = document(&format!("Use it:\n\n{key}\n\nand go on."), 1000);
+    for shown in [lines, prose(&format!("Use it: {key} and go on."), 1000)] {
+        assert!(!shown.contains("aB3") && shown.contains("a private") && shown.contains("go on."), "{shown}");
+    }
+}
+
+#[test]
+fn a_document_begins_no_call_out_and_a_number_is_no_heading() {
+    for (text, shown) in [
+        ("# Warning\nIt passes.", "> **Warning:**\n> It passes.\n"),
+        ("## `Caution`", "> **`Caution`:**\n"),
+        ("# Warnings", "> **Warnings**\n"),
+        ("#12 is done", "> `#12` is done\n"),
+        ("#include <a.h>", "> `#include <a.h>`\n"),
+        ("#", ">\n"),
+    ] {
+        assert_eq!(document(text, 1000), shown);
     }
 }

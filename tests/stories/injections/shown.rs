@@ -92,7 +92,11 @@ pub fn cases() -> Vec<Case> {
         }),
         shown("an answer to a plan", Script::default().turn(&[], vec![bash("true"), done(&blocks())]))
             .asked_to_plan()
-            .own(holds_it),
+            .own(|seen| {
+                holds_it(seen);
+                let answer = seen.posts.iter().find(|post| post.starts_with("### Answer 1\n")).expect("an answer");
+                assert!(answer.contains("\n\n<!-- caisson: what others wrote"), "{answer}");
+            }),
     ]
 }
 
