@@ -152,7 +152,8 @@ mod tests {
         let words = "`x closes #5, lab/shop!6 @8h, fixes GH-7 and http://forge.example/lab/shop/issues/8 y`";
         let steps: Vec<PlanStep> = PlanStep::new(words, StepState::Open).into_iter().collect();
         let body = pull_body(1, 7, &steps, None);
-        let apart = "- [ ] `x closes # 5, lab/shop! 6 @ 8h, fixes GH- 7 and http:// forge.example/lab/shop/issues/8 y`\n";
+        let apart =
+            "- [ ] `x closes # 5, lab/shop! 6 @ 8h, fixes GH- 7 and http:// forge.example/lab/shop/issues/8 y`\n";
         assert!(body.starts_with("Fixes #1\n") && body.contains(apart), "{body}");
         assert_eq!(with_plan(&body, &steps), None, "nothing changes");
     }

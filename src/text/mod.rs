@@ -20,7 +20,9 @@ pub use credentials::{
     sent_credential,
 };
 pub use document::document;
-pub use escape::{columns, cut, is_hidden, is_plain, json_line, one_line, plain_line, title_line, unreferring, visible};
+pub use escape::{
+    columns, cut, is_hidden, is_plain, json_line, one_line, plain_line, title_line, unreferring, visible,
+};
 pub use excerpt::covered;
 pub use host::{HostName, host_name, rule_shown};
 pub use markdown::{MAX_INLINE, MAX_LINE, code, fence, plain_cell, prose, prose_cell, ticks};

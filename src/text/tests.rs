@@ -196,7 +196,8 @@ fn a_title_refers_to_nothing() {
 
 #[test]
 fn a_title_keeps_the_marks_of_its_letters_and_not_too_many() {
-    for title in ["Cafe\u{301} schlie\u{df}t", "हिन्दी में लिखो", "ไม่มีชื่อ"] {
+    for title in ["Cafe\u{301} schlie\u{df}t", "हिन्दी में लिखो", "ไม่มีชื่อ"]
+    {
         assert_eq!(title_line(title, 80), title);
     }
     assert_eq!(title_line("a\u{336}\u{336}\u{336}b\u{fe0f} \u{301}c", 80), "a\u{336}\u{336} b c");
