@@ -13,6 +13,7 @@ pub mod write;
 mod address;
 mod amounts;
 mod artifacts;
+mod bounds;
 mod check;
 mod ci;
 pub mod code_owners;
