@@ -22,6 +22,8 @@ const TRIES: u32 = 100;
 const AFTER_ITS_END: u32 = 5;
 /// Size of the log at which a new broker begins another one, in bytes.
 const LONGEST_LOG: u64 = 16 << 20;
+/// The most memory of a container in MiB, unless the configuration asks for more in one.
+const USUAL_MEMORY_MIB: u64 = 16 << 10;
 const WAIT: Duration = Duration::from_millis(100);
 
 /// Shutdown takes as long as the requests under way (20 s at most) and the removals.
@@ -157,10 +159,17 @@ fn command(config: &Process, socket: &Path, log: &Path) -> Result<Command> {
     }
     command.args(["--gpus", &config.broker.gpus]);
     command.arg(format!("--plain-workspaces={}", config.broker.plain_workspaces));
+    command.args(["--max-memory", &most_memory_mib(config).to_string()]);
     command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
     // The broker has nothing to do with the store.
     command.env_remove("PGPASSWORD");
     Ok(command)
+}
+
+/// The most memory of a container: the broker makes none that has more.
+pub(super) fn most_memory_mib(config: &Process) -> u64 {
+    let asked = config.sandboxes().flat_map(|it| [it.memory_mib, it.tmp_mib, it.workspace_mib]);
+    asked.max().unwrap_or_default().max(USUAL_MEMORY_MIB)
 }
 
 /// A broker for one command, on a socket of its own; ends when dropped. It leaves what it finds of the installation as it is.
@@ -286,6 +295,23 @@ mod tests {
             set_aside(&log, 3).expect("set aside");
         }
         assert!(!log.exists() && std::fs::read_to_string(&old).expect("kept") == "two");
+    }
+
+    #[test]
+    fn the_broker_makes_the_largest_container_that_is_configured() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let most = |text: &str| {
+            let config = Process::from_layers(Path::new("x"), text, &|_| None).expect("usable");
+            let command = command(&config, &dir.path().join("broker.sock"), &dir.path().join("broker.log"));
+            let command = command.expect("a command");
+            let mut words = command.get_args().map(|word| word.to_string_lossy().into_owned());
+            words.find(|word| word == "--max-memory").expect("it is told");
+            words.next().expect("how much")
+        };
+        assert_eq!(most(""), "16384");
+        assert_eq!(most("[sandbox]\nmemory_mib = 32768\n"), "32768");
+        let own = "[[repositories]]\nkey = \"big\"\n[repositories.sandbox]\nmemory_mib = 65536\n";
+        assert_eq!(most(own), "65536");
     }
 
     /// Stands in for a broker: ends when its input does.
