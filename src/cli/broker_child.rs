@@ -59,6 +59,17 @@ async fn ensure_within(config: &Process, broker: &dyn Broker, tries: u32) -> Res
     Ok(Some(child))
 }
 
+/// Whether a broker that is started elsewhere answers and suits; one of the bot's own is started with it.
+///
+/// # Errors
+/// Why the next start of the bot would fail.
+pub(super) async fn answers_elsewhere(config: &Process) -> Result<()> {
+    match config.broker.start {
+        true => Ok(()),
+        false => others(config, &SocketBroker::new(&config.broker.socket), AFTER_ITS_END).await,
+    }
+}
+
 /// Waits until the broker answers that is started elsewhere.
 async fn others(config: &Process, broker: &dyn Broker, tries: u32) -> Result<()> {
     let mut last = String::new();
@@ -279,7 +290,10 @@ mod tests {
         let broker = SocketBroker::new(&config.broker.socket);
         let Err(error) = ensure_within(&config, &broker, 1).await else { panic!("nobody answers") };
         assert!(error.to_string().contains("`serve` starts none"), "{error:#}");
+        let error = answers_elsewhere(&config).await.expect_err("nor does the next start find one");
+        assert!(error.to_string().contains("`serve` starts none"), "{error:#}");
         assert!(!config.state_dir.exists(), "nothing was begun");
+        answers_elsewhere(&home()).await.expect("its own is started");
     }
 
     #[test]
