@@ -25,6 +25,9 @@ const LONGEST_LOG: u64 = 16 << 20;
 /// The most memory of a container in MiB, unless the configuration asks for more in one.
 const USUAL_MEMORY_MIB: u64 = 16 << 10;
 const WAIT: Duration = Duration::from_millis(100);
+/// What to do where a broker that is started elsewhere does not answer.
+pub(super) const ELSEWHERE: &str = "start it where it is to run and read what it says (in compose: `docker compose up -d broker`, \
+                                    `docker compose logs broker`), or set broker.start = true";
 
 /// Shutdown takes as long as the requests under way (20 s at most) and the removals.
 const END: Duration = Duration::from_secs(45);
@@ -82,9 +85,7 @@ async fn others(config: &Process, broker: &dyn Broker, tries: u32) -> Result<()>
     }
     let socket = config.broker.socket.display();
     let what = format!("no broker answers on {socket}, and `serve` starts none (broker.start = false)");
-    let hint = "start it where it is to run and read what it says (in compose: `docker compose up -d broker`, \
-                `docker compose logs broker`), or set broker.start = true";
-    Err(Complaint::new(what).because(last).hint(hint).into())
+    Err(Complaint::new(what).because(last).hint(ELSEWHERE).into())
 }
 
 /// Renames a log that has grown long to `<name>.old`, replacing the one before.

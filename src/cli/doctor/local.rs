@@ -15,7 +15,7 @@ use std::path::Path;
 const FLOOR: u64 = 2 << 30;
 
 /// What brings a lost token of the forge back.
-const TOKEN: &str = "`caisson setup --adopt --config NEW …`, NEW another file in the same folder as the configuration, makes both tokens anew \
+pub(super) const TOKEN: &str = "`caisson setup --adopt --config NEW …`, NEW another file in the same folder as the configuration, makes both tokens anew \
      where `setup` put them; then remove NEW";
 
 /// What brings a lost secret of a hook back that a file's entry names.
@@ -39,9 +39,10 @@ pub(super) fn configuration(report: &mut Report, file: &Path) -> Option<Process>
         }
         Err(error) => {
             for line in error.to_string().lines() {
-                let hint = match file.exists() {
-                    true => "mend the line; `caisson config --defaults` prints every key with its meaning",
-                    false => "caisson setup --help",
+                let hint = match std::fs::read_to_string(file) {
+                    Ok(_) => "mend the line; `caisson config --defaults` prints every key with its meaning",
+                    Err(why) if why.kind() == ErrorKind::NotFound => "caisson setup --help",
+                    Err(_) => "run doctor as the bot's user; the file has to be text in UTF-8",
                 };
                 report.fault("configuration", line, hint);
             }
@@ -121,15 +122,21 @@ fn of_another_version(report: &mut Report, found: i64, known: i64) {
 /// Checks a secret by reading it as the bot does; `lost` brings one back that is not there.
 fn secret(report: &mut Report, path: &Path, lost: &str) {
     let shown = path.display();
-    let Err(error) = Secret::read(path) else { return report.good("secrets", format!("{shown}, in order")) };
-    let hint = match &error {
-        SecretError::Open { right, .. } => format!("chmod {right} {shown}"),
-        SecretError::Unreadable { source, .. } if source.kind() != ErrorKind::NotFound => {
+    match Secret::read(path) {
+        Ok(_) => report.good("secrets", format!("{shown}, in order")),
+        Err(error) => report.fault("secrets", error.to_string(), cure(&error, lost)),
+    }
+}
+
+/// What to do about a secret that cannot be used; `lost` brings back one that is not there.
+pub(super) fn cure(error: &SecretError, lost: &str) -> String {
+    match error {
+        SecretError::Open { right, path, .. } => format!("chmod {right} {path}"),
+        SecretError::Unreadable { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
             "run doctor as the bot's user".to_owned()
         }
         _ => lost.to_owned(),
-    };
-    report.fault("secrets", error.to_string(), hint);
+    }
 }
 
 /// Checks that only its owner, this process's user, has access to the state directory.
@@ -198,6 +205,10 @@ mod tests {
         assert!(looked("x", 0o640).findings[0].hint.starts_with("chmod 600 "));
         assert_eq!(looked("x", 0o600).faults(), 0);
         assert_eq!(looked("", 0o600).findings[0].hint, TOKEN, "the bot refuses it");
+        std::fs::write(&path, b"\xff").unwrap();
+        let mut report = Report::default();
+        secret(&mut report, &path, TOKEN);
+        assert_eq!(report.findings[0].hint, TOKEN, "another user reads no more of it");
         // Only root can give a file away.
         if std::os::unix::fs::chown(&path, Some(65_534), None).is_ok() {
             assert_eq!(looked("x", 0o640).faults(), 0, "the bot takes what others gave to its group");
@@ -253,6 +264,17 @@ mod tests {
         let mut report = Report::default();
         assert!(configuration(&mut report, &path).is_none());
         assert!(report.findings[0].found.contains(":3"), "{:?}", report.findings);
+        std::fs::write(&path, b"# \xe4\n").unwrap();
+        for (path, found, hint) in [
+            (path, "write it as UTF-8", "text in UTF-8"),
+            (dir.path().to_owned(), "name a file", "as the bot's user"),
+            (dir.path().join("none"), "run `caisson setup`", "caisson setup"),
+        ] {
+            let mut report = Report::default();
+            configuration(&mut report, &path);
+            let fault = &report.findings[0];
+            assert!(fault.found.contains(found) && fault.hint.contains(hint), "{fault:?}");
+        }
     }
 
     #[test]
