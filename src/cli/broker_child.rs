@@ -8,7 +8,7 @@ use super::printer::Complaint;
 use crate::config::Process;
 use crate::sandbox::broker::{Broker, SocketBroker};
 use anyhow::{Context, Result};
-use protocol::broker::EngineInfo;
+use protocol::broker::{EngineInfo, Problem};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
@@ -26,8 +26,11 @@ const LONGEST_LOG: u64 = 16 << 20;
 const USUAL_MEMORY_MIB: u64 = 16 << 10;
 const WAIT: Duration = Duration::from_millis(100);
 /// What to do where a broker that is started elsewhere does not answer.
-pub(super) const ELSEWHERE: &str = "start it where it is to run and read what it says (in compose: `docker compose up -d broker`, \
-                                    `docker compose logs broker`), or set broker.start = true";
+pub(super) const ELSEWHERE: &str = "start it where it is to run and read what it says (in compose: `docker compose up -d \
+                                    broker`, `docker compose logs broker`), or set broker.start = true";
+
+/// How long the broker may take to greet: where the container engine hangs it never does.
+pub(super) const GREETS_WITHIN: Duration = Duration::from_secs(60);
 
 /// Shutdown takes as long as the requests under way (20 s at most) and the removals.
 const END: Duration = Duration::from_secs(45);
@@ -45,8 +48,9 @@ async fn ensure_within(config: &Process, broker: &dyn Broker, tries: u32) -> Res
     if !config.broker.start {
         return others(config, broker, tries).await.map(|()| None);
     }
+    let until = Instant::now() + GREETS_WITHIN;
     for _ in 0..AFTER_ITS_END {
-        if let Ok(info) = broker.hello().await {
+        if let Ok(info) = greeting(broker, until).await {
             return suits(config, &info).map(|()| None);
         }
         // The child of an earlier `serve` may be about to end; it closes the connection when it does.
@@ -75,9 +79,9 @@ pub(super) async fn answers_elsewhere(config: &Process) -> Result<()> {
 
 /// Waits until the broker answers that is started elsewhere.
 async fn others(config: &Process, broker: &dyn Broker, tries: u32) -> Result<()> {
-    let mut last = String::new();
+    let (mut last, until) = (String::new(), Instant::now() + GREETS_WITHIN);
     for _ in 0..tries {
-        match broker.hello().await {
+        match greeting(broker, until).await {
             Ok(info) => return suits(config, &info),
             Err(error) => last = error.to_string(),
         }
@@ -86,6 +90,14 @@ async fn others(config: &Process, broker: &dyn Broker, tries: u32) -> Result<()>
     let socket = config.broker.socket.display();
     let what = format!("no broker answers on {socket}, and `serve` starts none (broker.start = false)");
     Err(Complaint::new(what).because(last).hint(ELSEWHERE).into())
+}
+
+/// The broker's greeting, if it comes until then.
+pub(super) async fn greeting(broker: &dyn Broker, until: Instant) -> Result<EngineInfo, Problem> {
+    let silent = |_| {
+        Problem::unavailable("the broker did not answer in time; the engine may hang: does `docker version` answer?")
+    };
+    tokio::time::timeout_at(until.into(), broker.hello()).await.map_err(silent)?
 }
 
 /// Renames a log that has grown long to `<name>.old`, replacing the one before.
@@ -128,9 +140,13 @@ async fn own_answer(config: &Process, broker: &dyn Broker, child: &mut Child, lo
 
 /// Waits until the broker that was just started answers, or has ended.
 async fn answer(broker: &dyn Broker, child: &mut Child, log: &Path) -> Result<EngineInfo> {
+    answer_until(broker, child, log, Instant::now() + GREETS_WITHIN).await
+}
+
+async fn answer_until(broker: &dyn Broker, child: &mut Child, log: &Path, until: Instant) -> Result<EngineInfo> {
     let (mut last, mut tries, mut end) = (String::new(), TRIES, None);
     while tries > 0 {
-        match broker.hello().await {
+        match greeting(broker, until).await {
             Ok(info) => return Ok(info),
             Err(error) => last = error.to_string(),
         }
@@ -139,7 +155,7 @@ async fn answer(broker: &dyn Broker, child: &mut Child, log: &Path) -> Result<En
             // It may have ended because another one is about to answer.
             tries = if end.is_some() { tries.min(AFTER_ITS_END) } else { tries };
         }
-        tries -= 1;
+        tries = if Instant::now() < until { tries - 1 } else { 0 };
         tokio::time::sleep(WAIT).await;
     }
     let hint = format!("read {}, or start `caisson broker` by hand and see what it says", log.display());
@@ -280,6 +296,19 @@ mod tests {
         let mut refused = Command::new("false").spawn().expect("started");
         let error = answer(&broker, &mut refused, &dir.path().join("broker.log")).await.expect_err("nobody answers");
         assert!(error.to_string().contains("ended with exit status: 1"), "{error:#}");
+    }
+
+    /// As where the container engine hangs.
+    #[tokio::test]
+    async fn a_broker_that_never_greets_is_not_waited_for_for_ever() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (socket, log) = (dir.path().join("broker.sock"), dir.path().join("broker.log"));
+        let _silent = UnixListener::bind(&socket).expect("bound");
+        let (broker, mut child) = (SocketBroker::new(&socket), reader());
+        let answered = answer_until(&broker, &mut child.0, &log, Instant::now());
+        let answered = tokio::time::timeout(Duration::from_secs(60), answered).await.expect("it comes to an end");
+        let error = Complaint::from(&answered.expect_err("no greeting"));
+        assert!(error.what.contains("does not answer") && error.why[0].contains("engine may hang"), "{error:?}");
     }
 
     #[tokio::test]

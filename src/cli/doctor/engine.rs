@@ -8,6 +8,7 @@ use crate::config::process::{Network, Sandbox};
 use crate::sandbox::broker::{Broker, SocketBroker};
 use protocol::broker::EngineInfo;
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 const BUILD: &str = "`make images` builds it here; or pull it, and name it in the configuration";
 
@@ -15,7 +16,7 @@ const ANEW: &str = "docker logs of the router's container say more; then start `
 
 pub(super) async fn look(report: &mut Report, config: &Process, running: bool) {
     let broker = SocketBroker::new(&config.broker.socket);
-    match broker.hello().await {
+    match broker_child::greeting(&broker, Instant::now() + broker_child::GREETS_WITHIN).await {
         Ok(info) => {
             report.good("broker", format!("answers on {}", config.broker.socket.display()));
             parts(report, config, &broker, &info).await;
