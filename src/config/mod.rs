@@ -47,7 +47,7 @@ pub mod who;
 pub use crate::secret::Secret;
 pub use address::{database_address, is_socket, unprotected};
 pub use artifacts::ArtifactRules;
-pub use fields::web_address;
+pub use fields::{is_on_this_machine, web_address};
 pub use load::{ConfigError, DEFAULTS};
 pub use prices::BUILT_IN as PRICES;
 pub use problem::Problem;
