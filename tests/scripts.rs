@@ -433,3 +433,17 @@ fn make_clean_docker_takes_what_trials_left_and_no_installation_in_use() {
     assert!(out.status.success(), "{said}");
     assert_eq!(said, "container a\ncontainer b\ncontainer c\ncontainer g\ncontainer h\n");
 }
+
+#[test]
+fn make_demo_keeps_the_proxy_that_a_machine_needs() {
+    let id = r#"[ "$1" = -u ] && echo 1000 || echo alice"#;
+    let sudo = r#"printf '%s\n' "$@" >"$stage/words"; exit 3"#;
+    let stage = Stage::new(&[("cargo", "echo cargo 1.99.0"), ("id", id), ("sudo", sudo)]);
+    let (out, said) = stage.run("compose/demo.sh");
+    assert_eq!(out.status.code(), Some(3), "{said}");
+    let words = stage.read("words");
+    let kept = words.lines().find_map(|word| word.strip_prefix("--preserve-env=")).expect("what is kept");
+    for name in ["https_proxy", "no_proxy", "DEMO_AUTO"] {
+        assert!(kept.split(',').any(|it| it == name), "{name}: {words}");
+    }
+}
