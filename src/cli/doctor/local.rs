@@ -22,6 +22,10 @@ pub(super) const TOKEN: &str = "`caisson setup --adopt --config NEW …`, NEW an
 const HOOK: &str = "take the repository's entry out of the configuration, then add it anew: `caisson repo add` with --on-forge, \
      or --here";
 
+/// What helps where an entry of the store cannot be used.
+const ENTRY: &str = "where mark.key is not the one that it was written with, put that back; otherwise `caisson repo add`, with --on-forge \
+     or --here, writes it anew";
+
 /// What brings a lost key of a model or password of a database back.
 const YOURS: &str = "put it there again: only you have it";
 
@@ -92,7 +96,7 @@ pub(super) async fn store(report: &mut Report, config: &Process) -> Entries {
     // Problems with the store itself were reported above.
     let entries = entries::look(config).await.unwrap_or_default();
     for (key, why) in &entries.refused {
-        report.fault(&format!("repository {key}"), format!("the store's entry is refused: {why}"), "caisson repo list");
+        report.fault(&format!("repository {key}"), format!("the store's entry is refused: {why}"), ENTRY);
     }
     for own in config.in_file() {
         // An unreadable file is reported separately.
@@ -190,6 +194,8 @@ pub(super) fn process(report: &mut Report, config: &Process, running: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bot::sealed;
+    use crate::config::process::Repository;
 
     #[test]
     fn a_secret_others_may_read_is_a_fault_with_its_cure() {
@@ -254,6 +260,26 @@ mod tests {
         assert!(hint("lost-token").unwrap().contains("setup --adopt --config NEW"), "{:?}", report.findings);
         // `setup` makes no key of a model.
         assert_eq!(hint("lost-key"), Some(YOURS));
+    }
+
+    #[tokio::test]
+    async fn an_entry_that_cannot_be_used_is_a_fault_with_what_makes_it_usable() {
+        let dir = tempfile::tempdir().unwrap();
+        let text = format!("state_dir = \"{}\"\n", dir.path().display());
+        let config = Process::from_layers(&dir.path().join("caisson.toml"), &text, &|_| None).unwrap();
+        let document = r#"{"version":1,"owner":"lab","name":"shop","id":7,"default_branch":"main"}"#;
+        let shop = Repository::from_document("shop", document).unwrap();
+        let put = entries::put(&config, |key, by| sealed(key, &shop, &[Secret::new("a")], (1, by))).await;
+        put.unwrap();
+        let looked = async || {
+            let mut report = Report::default();
+            store(&mut report, &config).await;
+            report.findings.into_iter().filter(|it| it.part == "repository shop").map(|it| it.hint).collect::<Vec<_>>()
+        };
+        assert!(looked().await.is_empty());
+        std::fs::remove_file(config.mark_key_file()).unwrap();
+        Secret::new("another").write(&config.mark_key_file()).unwrap();
+        assert_eq!(looked().await, [ENTRY]);
     }
 
     #[test]
