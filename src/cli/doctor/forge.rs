@@ -81,8 +81,9 @@ pub(super) async fn repository(
     for name in &entry.accepted_foreign {
         report.note(&part, format!("{} was accepted when it was added", named(name)));
     }
-    let at = RepoRef::new(&entry.owner, &entry.name);
-    match repo::teams(accounts, &at).await {
+    // By its id: it may be called something else by now, and another one as it was.
+    let teams = async { repo::teams(accounts, &accounts.place_of(entry).await?).await };
+    match teams.await {
         Ok(teams) => teams.troubles.into_iter().for_each(|(found, hint)| report.fault(&part, found, hint)),
         Err(error) => report.fault(&part, format!("{error:#}"), "try again when the forge answers"),
     }
