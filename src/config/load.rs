@@ -192,6 +192,7 @@ impl Process {
             problem.line = lines.line(&problem.key);
             fail(vec![problem])
         })?;
+        note_settings(&mut process, &merged);
         let folder = std::path::absolute(file).ok().and_then(|f| f.parent().map(Path::to_owned)).unwrap_or_default();
         process.make_absolute(&folder);
         process.models.name(&process.commands);
@@ -283,6 +284,17 @@ fn fill_repositories(merged: &mut Table) {
             let over = std::mem::replace(own, below.clone());
             lay_over(own, over);
         }
+    }
+}
+
+/// Notes which repositories have settings of the operator's.
+fn note_settings(process: &mut Process, merged: &Table) {
+    let Some(Value::Array(entries)) = merged.get("repositories") else { return };
+    let is_setting = |key: &String| {
+        matches!(key.as_str(), "models" | "merge" | "who") || OF_A_REPOSITORY.iter().any(|(name, _)| name == key)
+    };
+    for (entry, own) in process.repositories.iter_mut().zip(entries.iter().filter_map(Value::as_table)) {
+        entry.has_settings = own.keys().any(is_setting);
     }
 }
 
