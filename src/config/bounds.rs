@@ -7,6 +7,9 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 /// More memory than a machine has, in MiB.
 const MOST_MIB: u64 = 1 << 24;
 
+/// Subnets that the barrier's self-test takes besides those of tasks.
+const OF_BARRIER: u32 = 2;
+
 /// Values of `[sandbox]`, or of one repository's, that no container can have: each key with what to set.
 pub(super) fn of_sandbox(sandbox: &Sandbox) -> Vec<(&'static str, String)> {
     let Sandbox { memory_mib, workspace_mib, tmp_mib, pids, nofile, cpus, .. } = sandbox;
@@ -24,9 +27,17 @@ pub(super) fn of_sandbox(sandbox: &Sandbox) -> Vec<(&'static str, String)> {
 /// Values of `[router]` and `[broker]` with which no router or no broker starts: each key with what to set.
 pub(super) fn of_installation(config: &Process) -> Vec<(&'static str, String)> {
     let mut wrong = Vec::new();
-    if !is_pool(&config.router.pool) {
+    let room = room(&config.router.pool);
+    if room.is_none() {
         let what = "is no private network of IPv4 from /16 to /27, such as 10.213.0.0/20";
         wrong.push(("router.pool", what.to_owned()));
+    }
+    let taken = config.router.subnets.saturating_add(OF_BARRIER);
+    if let Some(room) = room.filter(|room| config.sandbox.networked() && *room < taken) {
+        let what = format!(
+            "router.pool has room for {room} subnets, and {OF_BARRIER} are the barrier's; set fewer, or a larger pool"
+        );
+        wrong.push(("router.subnets", what));
     }
     let upstream = &config.router.upstream;
     if !upstream.is_empty() && !is_name_server(upstream) {
@@ -40,10 +51,10 @@ pub(super) fn of_installation(config: &Process) -> Vec<(&'static str, String)> {
     wrong
 }
 
-/// Whether the networks of sandboxes can be cut from it: they get its lower half.
-fn is_pool(text: &str) -> bool {
-    let halved = |net: Net| Net { prefix: net.prefix + 1, ..net };
-    text.parse::<Net>().is_ok_and(|net| (16..=27).contains(&net.prefix) && Pool::new(halved(net)).is_ok())
+/// How many networks of sandboxes can be cut from it, whose lower half they get; none where it is no pool.
+fn room(text: &str) -> Option<u32> {
+    let net = text.parse::<Net>().ok().filter(|net| (16..=27).contains(&net.prefix))?;
+    Some(Pool::new(Net { prefix: net.prefix + 1, ..net }).ok()?.subnets())
 }
 
 /// Whether the router can ask it, with a port or without one.
@@ -101,6 +112,10 @@ mod tests {
             let why = refused(&format!("[{table}]\n{key} = \"{wrong}\"\n")).expect(wrong);
             assert!(why.starts_with(&format!("/x/c.toml:2: {table}.{key}: ")) && why.lines().count() == 1, "{why}");
         }
+        let small = |subnets: u32| refused(&format!("[router]\npool = \"10.90.0.0/24\"\nsubnets = {subnets}\n"));
+        assert_eq!(small(6), None);
+        let why = small(7).expect("the barrier takes two");
+        assert!(why.starts_with("/x/c.toml:3: router.subnets: router.pool has room for 8 subnets"), "{why}");
         let right = "[router]\npool = \"172.29.240.0/20\"\nupstream = \"9.9.9.9:5353\"\n[broker]\ngpus = \"0,1\"\n";
         assert_eq!(refused(right), None);
     }
