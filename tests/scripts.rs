@@ -368,6 +368,7 @@ fn in_containers_what_cannot_work_is_refused_and_the_configuration_can_be_edited
         "repo try shop",
         "repo add ./shop",
         "repo add /srv/shop --name shop",
+        "repo add --no-try --name=shop /srv/shop",
         "command check .",
         "task export 3 --into file",
         "task log --file=file",
@@ -379,6 +380,8 @@ fn in_containers_what_cannot_work_is_refused_and_the_configuration_can_be_edited
         assert!(out.status.code() == Some(1) && said.starts_with("caisson.sh: "), "{words}: {said}");
     }
     assert!(!stage.read("calls").contains("caisson.toml"), "nothing was begun: {}", stage.read("calls"));
+    stage.run_words(&script, &["repo", "add", "https://a.test/team/.github", "--name", ".github", "--no-try"], &more);
+    assert!(stage.read("calls").contains("--name .github --no-try\n"), "{}", stage.read("calls"));
     stage.run_words(&script, &["repo", "add", "team/shop", "--writer", "alice"], &more);
     assert!(stage.read("calls").contains("repo add team/shop --writer alice --no-try\n"), "{}", stage.read("calls"));
 
