@@ -36,12 +36,20 @@ refuse() {
     "broker "* | "serve "* | "setup "*) die "\`make up\` does that" ;;
     "dashboard "*) die "the page is on the loopback of the bot's container, where no browser is; \`task\` shows tasks" ;;
     esac
+    before=
     for word in "$@"; do
+        # The value of an option is no place, such as .github of `--name .github`.
+        case $before in
+        --here | --moved | --no-try | --*=* | [!-]* | "") value=no ;;
+        *) value=yes ;;
+        esac
+        before=$word
         case "$1 ${2:-} $word" in
         "fetch "*" --open-pr") die "no --open-pr here: fetch the branch, then push it with your own git" ;;
         "task "*" --into" | "task "*" --into="*) die "no --into here: without it the lines are printed, for \`>FILE\`" ;;
         "task "*" --file" | "task "*" --file="*) die "the bot's container does not see your file: \`make build\`, then target/release/caisson $*" ;;
-        "repo add "[./~]* | "repo add file:"*) die "the bot's container does not see $word: name an address" ;;
+        "repo add "[./~]* | "repo add file:"*)
+            [ "$value" = yes ] || die "the bot's container does not see $word: name an address" ;;
         esac
     done
 }

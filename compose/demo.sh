@@ -22,10 +22,12 @@ command -v cargo >/dev/null || die "there is no cargo on the PATH"
 version=$(cargo --version | cut -d ' ' -f 2)
 printf '1.95.0\n%s\n' "${version%%-*}" | sort -V -C || die "cargo $version is older than 1.95; rustup update"
 
+# sudo drops the variables by which this machine's tools find the proxy that they need.
+proxies=http_proxy,https_proxy,no_proxy,HTTP_PROXY,HTTPS_PROXY,NO_PROXY
 if [ "$(id -u)" != 0 ]; then
     command -v sudo >/dev/null || die "run it as root: Docker and debootstrap need that (there is no sudo)"
     say "Docker and debootstrap need root: going on with sudo"
-    exec sudo --preserve-env=DEMO_AUTO,DEMO_KEEP,CAISSON_GITEA_BIN,CAISSON_MODEL_URL,CAISSON_MODEL_KIND,CAISSON_MODEL_NAME,CAISSON_MODEL_KEY_FILE,CAISSON_MODEL_BASE_URL \
+    exec sudo --preserve-env=DEMO_AUTO,DEMO_KEEP,CAISSON_GITEA_BIN,CAISSON_MODEL_URL,CAISSON_MODEL_KIND,CAISSON_MODEL_NAME,CAISSON_MODEL_KEY_FILE,CAISSON_MODEL_BASE_URL,"$proxies" \
         env CAISSON_DEMO_OWNER="$(id -un)" CAISSON_DEMO_HOME="$HOME" \
         PATH="$PATH" CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}" "$PWD/compose/demo.sh"
 fi
@@ -33,7 +35,7 @@ fi
 # cargo's files belong to who has the checkout: root's would be in the way of every later build.
 as_owner() {
     [ -n "${CAISSON_DEMO_OWNER:-}" ] || { "$@"; return; }
-    sudo -u "$CAISSON_DEMO_OWNER" env HOME="$CAISSON_DEMO_HOME" PATH="$PATH" CARGO_HOME="$CARGO_HOME" RUSTUP_HOME="$RUSTUP_HOME" "$@"
+    sudo --preserve-env="$proxies" -u "$CAISSON_DEMO_OWNER" env HOME="$CAISSON_DEMO_HOME" PATH="$PATH" CARGO_HOME="$CARGO_HOME" RUSTUP_HOME="$RUSTUP_HOME" "$@"
 }
 
 missing=()
@@ -69,8 +71,10 @@ CAISSON_PROGRAMS=$programs compose/images/build.sh sandbox router
 local_model() {
     python3 - "${1%/}" <<'PYTHON'
 import json, sys, urllib.request
+# Not by a proxy: the server is the operator's own.
+direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 def ask(url):
-    with urllib.request.urlopen(url, timeout=5) as answer:
+    with direct.open(url, timeout=5) as answer:
         return json.load(answer)
 root = sys.argv[1].removesuffix("/v1")
 name = ask(root + "/v1/models")["data"][0]["id"].rsplit("/", 1)[-1]

@@ -368,6 +368,7 @@ fn in_containers_what_cannot_work_is_refused_and_the_configuration_can_be_edited
         "repo try shop",
         "repo add ./shop",
         "repo add /srv/shop --name shop",
+        "repo add --no-try --name=shop /srv/shop",
         "command check .",
         "task export 3 --into file",
         "task log --file=file",
@@ -379,6 +380,8 @@ fn in_containers_what_cannot_work_is_refused_and_the_configuration_can_be_edited
         assert!(out.status.code() == Some(1) && said.starts_with("caisson.sh: "), "{words}: {said}");
     }
     assert!(!stage.read("calls").contains("caisson.toml"), "nothing was begun: {}", stage.read("calls"));
+    stage.run_words(&script, &["repo", "add", "https://a.test/team/.github", "--name", ".github", "--no-try"], &more);
+    assert!(stage.read("calls").contains("--name .github --no-try\n"), "{}", stage.read("calls"));
     stage.run_words(&script, &["repo", "add", "team/shop", "--writer", "alice"], &more);
     assert!(stage.read("calls").contains("repo add team/shop --writer alice --no-try\n"), "{}", stage.read("calls"));
 
@@ -432,4 +435,18 @@ fn make_clean_docker_takes_what_trials_left_and_no_installation_in_use() {
     let (out, said) = Stage::new(&[("docker", LEFT)]).run("compose/clean.sh");
     assert!(out.status.success(), "{said}");
     assert_eq!(said, "container a\ncontainer b\ncontainer c\ncontainer g\ncontainer h\n");
+}
+
+#[test]
+fn make_demo_keeps_the_proxy_that_a_machine_needs() {
+    let id = r#"[ "$1" = -u ] && echo 1000 || echo alice"#;
+    let sudo = r#"printf '%s\n' "$@" >"$stage/words"; exit 3"#;
+    let stage = Stage::new(&[("cargo", "echo cargo 1.99.0"), ("id", id), ("sudo", sudo)]);
+    let (out, said) = stage.run("compose/demo.sh");
+    assert_eq!(out.status.code(), Some(3), "{said}");
+    let words = stage.read("words");
+    let kept = words.lines().find_map(|word| word.strip_prefix("--preserve-env=")).expect("what is kept");
+    for name in ["https_proxy", "no_proxy", "DEMO_AUTO"] {
+        assert!(kept.split(',').any(|it| it == name), "{name}: {words}");
+    }
 }

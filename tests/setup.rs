@@ -65,6 +65,10 @@ impl Home {
                 .args(more)
                 .env("HOME", self.dir.path())
                 .env("NO_COLOR", "1")
+                // Nobody answers there: a forge on this machine is not asked through a proxy.
+                .envs(["http_proxy", "HTTP_PROXY"].map(|name| (name, "http://127.0.0.1:9")))
+                .env_remove("no_proxy")
+                .env_remove("NO_PROXY")
                 .output()
                 .expect("caisson starts")
         })

@@ -231,6 +231,13 @@ pub fn check_spec(spec: &ContainerSpec, max_memory: u64, plain_workspaces: bool)
     check_purpose(spec)?;
     check_user(spec)?;
     let limits = &spec.limits;
+    if limits.memory_bytes > max_memory {
+        return Err(Problem::refused(format!(
+            "this broker gives a container at most {} MiB of memory, not {}: start it with a higher --max-memory",
+            max_memory >> 20,
+            limits.memory_bytes >> 20
+        )));
+    }
     within("memory_bytes", limits.memory_bytes, 32 << 20, max_memory)?;
     within("pids", limits.pids, 8, 32_768)?;
     within("tmp_bytes", limits.tmp_bytes, 1 << 20, max_memory)?;
@@ -333,6 +340,13 @@ mod tests {
             change(&mut spec.limits);
             assert!(check_spec(&spec, 16 << 30, false).is_err(), "{:?}", spec.limits);
         }
+    }
+
+    #[test]
+    fn who_wants_more_memory_than_the_broker_gives_is_told_what_to_set() {
+        let limits = ContainerLimits { memory_bytes: 32 << 30, ..spec().limits };
+        let why = check_spec(&ContainerSpec { limits, ..spec() }, 16 << 30, false).unwrap_err().text;
+        assert!(why.contains("16384 MiB of memory, not 32768") && why.contains("--max-memory"), "{why}");
     }
 
     #[test]

@@ -180,7 +180,8 @@ pub(crate) fn changes(of: &Issue, title: Option<&str>, body: Option<&str>) -> Va
 
 /// Delivers until the forge ends. Answers are ignored, and nothing is retried, as in Gitea.
 pub(crate) async fn deliver(mut queue: UnboundedReceiver<Posting>, switches: Arc<Switches>) {
-    let Ok(http) = reqwest::Client::builder().timeout(TIMEOUT).build() else { return };
+    // The bot is on this machine.
+    let Ok(http) = reqwest::Client::builder().no_proxy().timeout(TIMEOUT).build() else { return };
     let (mut count, mut held) = (0u32, Vec::new());
     loop {
         let mut posting = tokio::select! {

@@ -8,7 +8,7 @@ use super::printer::Complaint;
 use crate::config::Process;
 use crate::sandbox::broker::{Broker, SocketBroker};
 use anyhow::{Context, Result};
-use protocol::broker::EngineInfo;
+use protocol::broker::{EngineInfo, Problem};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
@@ -22,7 +22,15 @@ const TRIES: u32 = 100;
 const AFTER_ITS_END: u32 = 5;
 /// Size of the log at which a new broker begins another one, in bytes.
 const LONGEST_LOG: u64 = 16 << 20;
+/// The most memory of a container in MiB, unless the configuration asks for more in one.
+const USUAL_MEMORY_MIB: u64 = 16 << 10;
 const WAIT: Duration = Duration::from_millis(100);
+/// What to do where a broker that is started elsewhere does not answer.
+pub(super) const ELSEWHERE: &str = "start it where it is to run and read what it says (in compose: `docker compose up -d \
+                                    broker`, `docker compose logs broker`), or set broker.start = true";
+
+/// How long the broker may take to greet: where the container engine hangs it never does.
+pub(super) const GREETS_WITHIN: Duration = Duration::from_secs(60);
 
 /// Shutdown takes as long as the requests under way (20 s at most) and the removals.
 const END: Duration = Duration::from_secs(45);
@@ -40,8 +48,9 @@ async fn ensure_within(config: &Process, broker: &dyn Broker, tries: u32) -> Res
     if !config.broker.start {
         return others(config, broker, tries).await.map(|()| None);
     }
+    let until = Instant::now() + GREETS_WITHIN;
     for _ in 0..AFTER_ITS_END {
-        if let Ok(info) = broker.hello().await {
+        if let Ok(info) = greeting(broker, until).await {
             return suits(config, &info).map(|()| None);
         }
         // The child of an earlier `serve` may be about to end; it closes the connection when it does.
@@ -57,11 +66,22 @@ async fn ensure_within(config: &Process, broker: &dyn Broker, tries: u32) -> Res
     Ok(Some(child))
 }
 
+/// Whether a broker that is started elsewhere answers and suits; one of the bot's own is started with it.
+///
+/// # Errors
+/// Why the next start of the bot would fail.
+pub(super) async fn answers_elsewhere(config: &Process) -> Result<()> {
+    match config.broker.start {
+        true => Ok(()),
+        false => others(config, &SocketBroker::new(&config.broker.socket), AFTER_ITS_END).await,
+    }
+}
+
 /// Waits until the broker answers that is started elsewhere.
 async fn others(config: &Process, broker: &dyn Broker, tries: u32) -> Result<()> {
-    let mut last = String::new();
+    let (mut last, until) = (String::new(), Instant::now() + GREETS_WITHIN);
     for _ in 0..tries {
-        match broker.hello().await {
+        match greeting(broker, until).await {
             Ok(info) => return suits(config, &info),
             Err(error) => last = error.to_string(),
         }
@@ -69,9 +89,15 @@ async fn others(config: &Process, broker: &dyn Broker, tries: u32) -> Result<()>
     }
     let socket = config.broker.socket.display();
     let what = format!("no broker answers on {socket}, and `serve` starts none (broker.start = false)");
-    let hint = "start it where it is to run and read what it says (in compose: `docker compose up -d broker`, \
-                `docker compose logs broker`), or set broker.start = true";
-    Err(Complaint::new(what).because(last).hint(hint).into())
+    Err(Complaint::new(what).because(last).hint(ELSEWHERE).into())
+}
+
+/// The broker's greeting, if it comes until then.
+pub(super) async fn greeting(broker: &dyn Broker, until: Instant) -> Result<EngineInfo, Problem> {
+    let silent = |_| {
+        Problem::unavailable("the broker did not answer in time; the engine may hang: does `docker version` answer?")
+    };
+    tokio::time::timeout_at(until.into(), broker.hello()).await.map_err(silent)?
 }
 
 /// Renames a log that has grown long to `<name>.old`, replacing the one before.
@@ -114,9 +140,13 @@ async fn own_answer(config: &Process, broker: &dyn Broker, child: &mut Child, lo
 
 /// Waits until the broker that was just started answers, or has ended.
 async fn answer(broker: &dyn Broker, child: &mut Child, log: &Path) -> Result<EngineInfo> {
+    answer_until(broker, child, log, Instant::now() + GREETS_WITHIN).await
+}
+
+async fn answer_until(broker: &dyn Broker, child: &mut Child, log: &Path, until: Instant) -> Result<EngineInfo> {
     let (mut last, mut tries, mut end) = (String::new(), TRIES, None);
     while tries > 0 {
-        match broker.hello().await {
+        match greeting(broker, until).await {
             Ok(info) => return Ok(info),
             Err(error) => last = error.to_string(),
         }
@@ -125,7 +155,7 @@ async fn answer(broker: &dyn Broker, child: &mut Child, log: &Path) -> Result<En
             // It may have ended because another one is about to answer.
             tries = if end.is_some() { tries.min(AFTER_ITS_END) } else { tries };
         }
-        tries -= 1;
+        tries = if Instant::now() < until { tries - 1 } else { 0 };
         tokio::time::sleep(WAIT).await;
     }
     let hint = format!("read {}, or start `caisson broker` by hand and see what it says", log.display());
@@ -157,10 +187,17 @@ fn command(config: &Process, socket: &Path, log: &Path) -> Result<Command> {
     }
     command.args(["--gpus", &config.broker.gpus]);
     command.arg(format!("--plain-workspaces={}", config.broker.plain_workspaces));
+    command.args(["--max-memory", &most_memory_mib(config).to_string()]);
     command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
     // The broker has nothing to do with the store.
     command.env_remove("PGPASSWORD");
     Ok(command)
+}
+
+/// The most memory of a container: the broker makes none that has more.
+pub(super) fn most_memory_mib(config: &Process) -> u64 {
+    let asked = config.sandboxes().flat_map(|it| [it.memory_mib, it.tmp_mib, it.workspace_mib]);
+    asked.max().unwrap_or_default().max(USUAL_MEMORY_MIB)
 }
 
 /// A broker for one command, on a socket of its own; ends when dropped. It leaves what it finds of the installation as it is.
@@ -261,6 +298,19 @@ mod tests {
         assert!(error.to_string().contains("ended with exit status: 1"), "{error:#}");
     }
 
+    /// As where the container engine hangs.
+    #[tokio::test]
+    async fn a_broker_that_never_greets_is_not_waited_for_for_ever() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (socket, log) = (dir.path().join("broker.sock"), dir.path().join("broker.log"));
+        let _silent = UnixListener::bind(&socket).expect("bound");
+        let (broker, mut child) = (SocketBroker::new(&socket), reader());
+        let answered = answer_until(&broker, &mut child.0, &log, Instant::now());
+        let answered = tokio::time::timeout(Duration::from_secs(60), answered).await.expect("it comes to an end");
+        let error = Complaint::from(&answered.expect_err("no greeting"));
+        assert!(error.what.contains("does not answer") && error.why[0].contains("engine may hang"), "{error:?}");
+    }
+
     #[tokio::test]
     async fn where_the_broker_is_started_elsewhere_none_is_started() {
         let dir = tempfile::tempdir().expect("a directory");
@@ -270,7 +320,10 @@ mod tests {
         let broker = SocketBroker::new(&config.broker.socket);
         let Err(error) = ensure_within(&config, &broker, 1).await else { panic!("nobody answers") };
         assert!(error.to_string().contains("`serve` starts none"), "{error:#}");
+        let error = answers_elsewhere(&config).await.expect_err("nor does the next start find one");
+        assert!(error.to_string().contains("`serve` starts none"), "{error:#}");
         assert!(!config.state_dir.exists(), "nothing was begun");
+        answers_elsewhere(&home()).await.expect("its own is started");
     }
 
     #[test]
@@ -286,6 +339,23 @@ mod tests {
             set_aside(&log, 3).expect("set aside");
         }
         assert!(!log.exists() && std::fs::read_to_string(&old).expect("kept") == "two");
+    }
+
+    #[test]
+    fn the_broker_makes_the_largest_container_that_is_configured() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let most = |text: &str| {
+            let config = Process::from_layers(Path::new("x"), text, &|_| None).expect("usable");
+            let command = command(&config, &dir.path().join("broker.sock"), &dir.path().join("broker.log"));
+            let command = command.expect("a command");
+            let mut words = command.get_args().map(|word| word.to_string_lossy().into_owned());
+            words.find(|word| word == "--max-memory").expect("it is told");
+            words.next().expect("how much")
+        };
+        assert_eq!(most(""), "16384");
+        assert_eq!(most("[sandbox]\nmemory_mib = 32768\n"), "32768");
+        let own = "[[repositories]]\nkey = \"big\"\n[repositories.sandbox]\nmemory_mib = 65536\n";
+        assert_eq!(most(own), "65536");
     }
 
     /// Stands in for a broker: ends when its input does.

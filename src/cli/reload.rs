@@ -1,6 +1,7 @@
 //! What ends a running bot: a signal, a failed part, or a request to reload the configuration. On a reload the same process executes itself
 //! again; before it does, everything that the next start needs from outside is checked.
 
+use super::broker_child;
 use super::outside::Outside;
 use super::printer::{Complaint, Printer};
 use super::store::location;
@@ -8,11 +9,15 @@ use crate::bot::Patience;
 use crate::config::Process;
 use crate::config::process::Listen;
 use crate::egress;
+use crate::sandbox::any_networked;
 use crate::server::Reload;
 use crate::store::{Store, StoreError};
-use anyhow::{Context, Result};
-use std::ffi::CString;
+use anyhow::{Context, Result, bail, ensure};
+use std::ffi::{CString, OsStr, OsString};
 use std::net::SocketAddr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -101,6 +106,9 @@ pub(super) async fn wait_for_reload(
 async fn usable(config: &Process) -> Result<(), String> {
     let now = config.again()?;
     let tried = async {
+        program()?;
+        stays_on_its_networks(config, &now)?;
+        broker_child::answers_elsewhere(&now).await?;
         Outside::reach(&now).await?;
         match Store::look(location(&now)?).await {
             // A start migrates an older store.
@@ -113,8 +121,25 @@ async fn usable(config: &Process) -> Result<(), String> {
     match tokio::time::timeout(TRIED_WITHIN, tried).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => Err(format!("{error:#}")),
-        Err(_) => Err(format!("forge and database did not answer within {} s", TRIED_WITHIN.as_secs())),
+        Err(_) => Err(format!("broker, forge and database did not answer within {} s", TRIED_WITHIN.as_secs())),
     }
+}
+
+/// Networks that stand keep the pool that they were cut from, and with another one no router starts. They stand while a sandbox has one, and
+/// always with a broker that is started elsewhere.
+fn stays_on_its_networks(own: &Process, next: &Process) -> Result<()> {
+    if next.router.pool == own.router.pool {
+        return Ok(());
+    }
+    let always = next.sandbox.networked() && !next.broker.start;
+    if always || any_networked(&own.state_dir)? {
+        bail!(
+            "router.pool is another one, and the networks of sandboxes stand on {}: end the tasks that have one, stop `caisson serve`, \
+             and remove the networks with `caisson broker --teardown`",
+            own.router.pool
+        );
+    }
+    Ok(())
 }
 
 /// Tries the addresses of the next start. Ports that this bot has will be free then, so of these the address alone is tried: it may be none of
@@ -138,15 +163,31 @@ pub(super) fn hear(now: bool) -> nix::Result<()> {
     if now { words.thread_unblock() } else { words.thread_block() }
 }
 
+/// This program, for the next start.
+fn program() -> Result<PathBuf> {
+    present(&std::env::current_exe().context("this program does not know where it lies")?)
+}
+
+/// What lies where a running program was started from. After an upgrade the kernel shows the old file's path with a suffix.
+fn present(started: &Path) -> Result<PathBuf> {
+    let path = started.as_os_str().as_bytes();
+    let path = Path::new(OsStr::from_bytes(path.strip_suffix(b" (deleted)").unwrap_or(path)));
+    let runs = path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0);
+    ensure!(runs, "there is no program {} any more: put it back first", path.display());
+    Ok(path.to_owned())
+}
+
+/// The program and the arguments of the next start.
+fn words() -> Result<Vec<CString>> {
+    let given = std::env::args_os().skip(1).map(OsString::into_encoded_bytes);
+    let words = std::iter::once(program()?.into_os_string().into_encoded_bytes()).chain(given);
+    Ok(words.map(CString::new).collect::<Result<_, _>>()?)
+}
+
 /// Executes the same program with the same arguments, after this one has released everything. Returns only on failure.
 pub(super) fn begin_anew() -> Complaint {
-    let program = std::env::current_exe().unwrap_or_default();
-    // After an upgrade the kernel shows the old file's path with this suffix.
-    let program = program.to_string_lossy().trim_end_matches(" (deleted)").to_owned();
-    let words = std::env::args_os().skip(1).map(|word| word.into_encoded_bytes());
-    let words = std::iter::once(program.into_bytes()).chain(words).map(CString::new);
-    let why = match words.collect::<Result<Vec<_>, _>>() {
-        Err(error) => error.to_string(),
+    let why = match words() {
+        Err(error) => format!("{error:#}"),
         // Not with the standard library, which would unblock the pending signals.
         Ok(words) => match hear(false).and_then(|()| nix::unistd::execv(&words[0], &words)) {
             Err(error) => error.to_string(),
@@ -159,7 +200,41 @@ pub(super) fn begin_anew() -> Complaint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
+
+    #[test]
+    fn no_life_begins_with_another_pool_while_networks_stand_on_the_one_before() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let config = |more: &str| {
+            let text = format!("state_dir = \"{}\"\n{more}", dir.path().display());
+            Process::from_layers(Path::new("x"), &text, &|_| None).expect("usable")
+        };
+        let refused = |next: &str| stays_on_its_networks(&config(""), &config(next)).err().map(|why| why.to_string());
+        let other = "[router]\npool = \"10.90.0.0/20\"\n";
+        let elsewhere = format!("{other}[broker]\nstart = false\n");
+        assert_eq!(refused(other), None, "the broker of a bot removes networks that no task needs");
+        assert!(refused(&elsewhere).is_some_and(|why| why.contains("stand on 10.213.0.0/20")));
+        let record =
+            r#"{"task":1,"attempt":1,"name":"task-1-1","base":"a","image":"b","berth":0,"egress":[],"boot":null}"#;
+        std::fs::write(dir.path().join("sandboxes/1.json"), record).expect("written");
+        assert!(refused(other).is_some_and(|why| why.contains("router.pool is another one")));
+        assert_eq!(refused("[router]\nsubnets = 9\n"), None);
+    }
+
+    #[test]
+    fn no_life_begins_without_its_program() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (path, replaced) = (dir.path().join("caisson"), dir.path().join("caisson (deleted)"));
+        std::fs::write(&path, "").expect("written");
+        for (mode, runs) in [(0o755, true), (0o644, false)] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("set");
+            for started in [&path, &replaced] {
+                assert_eq!(present(started).ok(), runs.then(|| path.clone()), "{started:?} {mode:o}");
+            }
+        }
+        std::fs::remove_file(&path).expect("removed");
+        let why = present(&replaced).expect_err("it is gone").to_string();
+        assert!(why.contains("there is no program") && !why.contains("(deleted)"), "{why}");
+    }
 
     #[tokio::test]
     async fn no_life_begins_with_an_address_of_another_machine_at_the_same_port() {

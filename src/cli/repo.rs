@@ -278,7 +278,7 @@ impl Accounts {
     }
 
     /// Where an entry's repository is now; where it was when it is gone.
-    async fn place_of(&self, entry: &Entry) -> Result<RepoRef> {
+    pub(super) async fn place_of(&self, entry: &Entry) -> Result<RepoRef> {
         match self.forge.locate(entry.id).await {
             Ok(found) => Ok(RepoRef::new(found.owner, found.name)),
             Err(ForgeError::NotFound(_)) => Ok(RepoRef::new(&entry.owner, &entry.name)),

@@ -44,7 +44,8 @@ async fn pass(client: &Client, at: SocketAddr, token: &Secret) -> Result<Secret>
 
 fn silent(at: SocketAddr) -> String {
     format!(
-        "another caisson works with this state directory, and no `caisson serve` answers on {at}: repeat this in a moment"
+        "another caisson works with this state directory, and no `caisson serve` answers on {at}: repeat this in \
+         a moment; where listen.ops was changed since `caisson serve` started, restart that first"
     )
 }
 
@@ -94,6 +95,17 @@ mod tests {
             }
         });
         (at, received)
+    }
+
+    /// Whoever changed the address would repeat it in vain.
+    #[tokio::test]
+    async fn where_no_bot_listens_its_address_is_named_as_a_cause() {
+        let dir = tempfile::tempdir().unwrap();
+        let text = format!("state_dir = \"{}\"\n[listen]\nops = \"127.0.0.1:9\"\n", dir.path().display());
+        let config = Process::from_layers(&dir.path().join("caisson.toml"), &text, &|_| None).unwrap();
+        Secret::read_or_make(&dir.path().join("ops.token")).unwrap();
+        let why = tell(&config, "/tasks/7/stop", &()).await.expect_err("no bot").to_string();
+        assert!(why.contains("127.0.0.1:9") && why.contains("listen.ops was changed"), "{why}");
     }
 
     #[tokio::test]

@@ -1,6 +1,6 @@
 //! `caisson setup`, once per forge: creates the two accounts with their tokens, the organisation, and the first configuration. Keeps no
 //! further credential: the admin's token is only read, and the accounts' passwords are discarded. Tests: `tests/setup.rs`, with the
-//! built-in forge and a real Gitea.
+//! built-in forge and a real Gitea; below.
 
 use super::outside::USER_AGENT;
 use super::printer::{Complaint, Printer};
@@ -52,6 +52,18 @@ struct Files {
     sync: PathBuf,
 }
 
+impl Files {
+    /// An error where a token of another setup is in the way, which may be in use.
+    fn are_free(&self, adopt: bool) -> Result<()> {
+        let taken = [&self.bot, &self.sync].into_iter().find(|file| !adopt && file.exists());
+        let Some(file) = taken else { return Ok(()) };
+        let what = format!("{} is there already, from another setup; nothing was made", file.display());
+        let hint =
+            "where that was cut off, add --adopt, which replaces the token; or name a --config in another folder";
+        Err(Complaint::new(what).hint(hint).into())
+    }
+}
+
 impl Setup {
     pub async fn run(self, config: &Path) -> Result<()> {
         let printer = Printer::terminal();
@@ -63,6 +75,7 @@ impl Setup {
         // Before anything is made: without the environment, since the file has to be usable by itself.
         Process::from_layers(config, &fresh(&self.fresh()), &|_| None).map_err(|refused| unusable(&refused))?;
         let files = Files { bot: folder.join("secrets/forge-token"), sync: folder.join("secrets/forge-sync-token") };
+        files.are_free(self.adopt)?;
         let token = Secret::read(&self.admin_token_file)?;
         let admin = Admin::new(&self.forge_url, token.clone(), USER_AGENT)?;
         let reach = Gitea::new(&self.forge_url, token, USER_AGENT)?;
@@ -182,5 +195,34 @@ fn needs_admin(error: ForgeError) -> anyhow::Error {
             .hint("make a token of a site admin with the scopes write:admin, write:organization and write:user")
             .into(),
         other => other.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_token_of_another_setup_is_met_before_anything_is_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let kept = dir.path().join("secrets/forge-sync-token");
+        Secret::new("in-use").write(&kept).unwrap();
+        let said = async |adopt: bool| {
+            let setup = Setup {
+                forge_url: "http://127.0.0.1:9".parse().unwrap(),
+                public_url: None,
+                bot_url: None,
+                admin_token_file: dir.path().join("none"),
+                organisation: ORGANISATION.to_owned(),
+                account: "caisson".to_owned(),
+                sync_account: "caisson-sync".to_owned(),
+                adopt,
+            };
+            setup.run(&dir.path().join("caisson.toml")).await.unwrap_err().to_string()
+        };
+        let refused = said(false).await;
+        assert!(refused.contains("forge-sync-token is there already"), "{refused}");
+        assert!(said(true).await.contains("none: can't read this secret"), "it goes on");
+        assert!(std::fs::read_to_string(&kept).unwrap().contains("in-use"));
     }
 }

@@ -1,10 +1,11 @@
 //! Validation across values that types cannot express; each message says what to do.
 
+use super::bounds;
 use super::problem::Problem;
 use super::process::{Advisories, Budget, Model, Models, Process, Repository, Role, Sandbox};
 use domain::ACTIONS_PER_CHECKPOINT;
 use protocol::router::{Rule, SUBNET_CONNECTIONS, SYNTHETIC};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// More people hardly ever have the time.
@@ -202,13 +203,15 @@ impl ProblemList {
         self.when(sandbox.image.is_empty(), &key("image"), "name the image that tasks run in");
         self.when(sandbox.memory_mib < 64, &key("memory_mib"), "nothing runs in less than 64");
         self.when(sandbox.pids < 16, &key("pids"), "a shell and its commands need at least 16");
-        self.when(!(sandbox.cpus.is_finite() && sandbox.cpus > 0.0), &key("cpus"), "set a number above 0");
         self.when(sandbox.action_wall_s == 0, &key("action_wall_s"), "set at least 1 second");
         self.when(sandbox.verify_wall_s == 0, &key("verify_wall_s"), "set at least 1 second");
         self.when(!(1..=768).contains(&sandbox.action_output_kib), &key("action_output_kib"), "set 1 to 768");
         let workspace = "no repository fits; set at least 16, or 0 for one on disk, which disk_mib bounds";
         self.when((1..16).contains(&sandbox.workspace_mib), &key("workspace_mib"), workspace);
         self.when(sandbox.setup_wall_s == 0, &key("setup_wall_s"), "set at least 1 second");
+        for (name, what) in bounds::of_sandbox(sandbox) {
+            self.when(true, &key(name), &what);
+        }
     }
 
     fn budget(&mut self, table: &str, budget: &Budget) {
@@ -245,14 +248,9 @@ impl ProblemList {
                 &format!("{range:?} is no range of addresses such as 10.1.0.0/16"),
             );
         }
-        self.when(!is_range(&config.router.pool), "router.pool", "is no range of addresses such as 10.213.0.0/20");
-        let upstream = &config.router.upstream;
-        let address = upstream.parse::<IpAddr>().is_ok() || upstream.parse::<SocketAddr>().is_ok();
-        self.when(
-            !upstream.is_empty() && !address,
-            "router.upstream",
-            "is no address; write one, or \"\" for the machine's own",
-        );
+        for (key, what) in bounds::of_installation(config) {
+            self.when(true, key, &what);
+        }
     }
 
     fn egress(&mut self, config: &Process) {

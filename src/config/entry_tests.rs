@@ -2,6 +2,7 @@
 
 use super::Process;
 use super::process::Repository;
+use super::write::take_out_repository;
 use std::path::{Path, PathBuf};
 
 fn shop() -> Repository {
@@ -115,4 +116,20 @@ fn half_an_entry_is_refused() {
         let error = Process::from_layers(Path::new("/x/caisson.toml"), &text, &|_| None).unwrap_err().to_string();
         assert!(error.contains("repositories.0."), "{half}: {error}");
     }
+}
+
+#[test]
+fn an_entry_that_is_moved_into_the_store_leaves_a_file_that_can_be_used() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("caisson.toml");
+    let entry = "[[repositories]]\nkey = \"shop\"\nowner = \"lab\"\nname = \"shop\"\nid = 7\nsecret_files = [\"s\"]\n";
+    // Each is as it would be without a word.
+    for own in ["merge = \"never\"\n", "models = []\n", "[repositories.egress]\n", "[repositories.start]\nby = []\n"] {
+        std::fs::write(&path, format!("{entry}{own}")).unwrap();
+        assert!(take_out_repository(&path, "shop").unwrap());
+        let config = Process::load(&path).unwrap_or_else(|why| panic!("{own}: {why}"));
+        assert!(config.in_file().next().is_none(), "{own}");
+    }
+    let nothing = Process::from_layers(&path, "[[repositories]]\nkey = \"shop\"\n", &|_| None).err();
+    assert!(nothing.is_some_and(|why| why.to_string().contains("give the whole entry")));
 }

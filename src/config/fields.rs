@@ -3,7 +3,7 @@
 use super::address::database_address;
 use serde::{Deserialize, Deserializer, de};
 use std::path::PathBuf;
-use url::Url;
+use url::{Host, Url};
 
 pub(super) fn address<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Url>, D::Error> {
     let text = String::deserialize(input)?;
@@ -21,6 +21,16 @@ pub fn web_address(text: &str) -> Result<Url, String> {
         return Err("an address is http:// or https://, a host, and no password or query".to_owned());
     }
     Ok(url)
+}
+
+/// Whether the server at this address is on this machine: no proxy is asked for it.
+pub fn is_on_this_machine(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => false,
+    }
 }
 
 pub(super) fn database<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Url>, D::Error> {

@@ -10,6 +10,7 @@ use super::rule::OperatorRule;
 use crate::command::COMMANDS;
 use crate::policy::Written;
 use std::fmt;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -134,14 +135,8 @@ impl Process {
     /// Loads defaults, the file and the process's environment, and checks the whole. A preset without hosts refuses nothing here, only the
     /// router's policy.
     pub fn load(file: &Path) -> Result<Process, ConfigError> {
-        let text = std::fs::read_to_string(file).map_err(|why| ConfigError {
-            file: file.to_owned(),
-            problems: vec![Problem {
-                line: None,
-                key: String::new(),
-                what: format!("can't be read: {why}; run `caisson setup` to make one, or name it with --config"),
-            }],
-        })?;
+        let text = std::fs::read_to_string(file)
+            .map_err(|why| ConfigError { file: file.to_owned(), problems: vec![unreadable(&why)] })?;
         let environment = |name: &str| std::env::var(name).ok();
         let mut process = Process::from_layers(file, &text, &environment)?;
         let home = environment("HOME").unwrap_or_else(|| "/root".to_owned());
@@ -197,6 +192,7 @@ impl Process {
             problem.line = lines.line(&problem.key);
             fail(vec![problem])
         })?;
+        note_settings(&mut process, &merged);
         let folder = std::path::absolute(file).ok().and_then(|f| f.parent().map(Path::to_owned)).unwrap_or_default();
         process.make_absolute(&folder);
         process.models.name(&process.commands);
@@ -219,6 +215,16 @@ impl Process {
         process.learn(Vec::new());
         Ok(process)
     }
+}
+
+fn unreadable(why: &io::Error) -> Problem {
+    let hint = match why.kind() {
+        ErrorKind::NotFound => "run `caisson setup` to make one, or name it with --config",
+        ErrorKind::PermissionDenied => "run this as a user who may read it, or name another one with --config",
+        ErrorKind::InvalidData => "write it as UTF-8",
+        _ => "name a file with --config",
+    };
+    Problem::plain(&format!("can't be read: {why}; {hint}"))
 }
 
 /// Only the error's text contains the wrong key, so each table is tried alone to find it.
@@ -278,6 +284,17 @@ fn fill_repositories(merged: &mut Table) {
             let over = std::mem::replace(own, below.clone());
             lay_over(own, over);
         }
+    }
+}
+
+/// Notes which repositories have settings of the operator's.
+fn note_settings(process: &mut Process, merged: &Table) {
+    let Some(Value::Array(entries)) = merged.get("repositories") else { return };
+    let is_setting = |key: &String| {
+        matches!(key.as_str(), "models" | "merge" | "who") || OF_A_REPOSITORY.iter().any(|(name, _)| name == key)
+    };
+    for (entry, own) in process.repositories.iter_mut().zip(entries.iter().filter_map(Value::as_table)) {
+        entry.has_settings = own.keys().any(is_setting);
     }
 }
 

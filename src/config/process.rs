@@ -384,6 +384,9 @@ pub struct Repository {
     /// Whether the bot merges finally approved work on the forge, where the repository is no copy of another one.
     #[serde(default)]
     pub merge: Merging,
+    /// Whether the file has settings of it, even if each is as it would be without a word.
+    #[serde(skip)]
+    pub has_settings: bool,
 }
 
 fn main_branch() -> String {

@@ -1,6 +1,6 @@
 //! `[upstream]`: how repositories are kept in step with what they were copied from, and what reads private ones.
 
-use super::fields::{address, path};
+use super::fields::{address, is_on_this_machine, path};
 use crate::secret::Secret;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -104,13 +104,7 @@ impl UpstreamHost {
 
 /// Whether others could read along.
 fn open(url: &Url) -> bool {
-    let own = match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost",
-        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
-        None => false,
-    };
-    url.scheme() != "https" && !own
+    url.scheme() != "https" && !is_on_this_machine(url)
 }
 
 impl Upstream {

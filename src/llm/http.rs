@@ -16,6 +16,7 @@ use super::deltas::{BoundedDeltas, Deltas};
 use super::refusal::{classify, clean, status_inside};
 use super::settings::Settings;
 use super::sse;
+use crate::config::is_on_this_machine;
 use crate::secret::Secret;
 
 /// A token is seldom more than 4 bytes of text, and JSON's escapes at most double them.
@@ -83,7 +84,7 @@ impl Endpoint {
             .timeout(settings.timeout)
             // A redirect would carry the key and the conversation to another host.
             .redirect(reqwest::redirect::Policy::none());
-        if is_loopback(&url) {
+        if is_on_this_machine(&url) {
             builder = builder.no_proxy();
         }
         let client = builder.build().map_err(|e| format!("the HTTP client for the model can't be made: {e}"))?;
@@ -443,15 +444,6 @@ pub(super) fn join(base: &str, path: &[&str]) -> Result<Url, String> {
     parts.extend(path[overlap..].iter().map(|p| (*p).to_owned()));
     url.set_path(&parts.join("/"));
     Ok(url)
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
-        Some(url::Host::Domain(name)) => name == "localhost",
-        None => false,
-    }
 }
 
 /// The innermost cause: reqwest's own sentence repeats the address and says little.

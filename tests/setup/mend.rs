@@ -242,6 +242,8 @@ async fn a_renamed_repository_is_checked_where_it_is_and_its_new_name_is_written
     shop.bot.remove_hook(&market, HOOK).await.unwrap();
     let text = shop.home.bad(&["repo", "check", "my-shop"]);
     assert!(text.contains("is called caisson-projects/market now") && text.contains("there is no hook"), "{text}");
+    let text = shop.home.bad(&["doctor"]);
+    assert!(text.contains("is called caisson-projects/market now") && !text.contains("try again when"), "{text}");
     let text = shop.home.good(&["repo", "check", "my-shop", "--fix"]);
     assert!(text.contains("its entry names caisson-projects/market now"), "{text}");
     assert_eq!(shop.bot.hooks(&market).await.unwrap().len(), 1);

@@ -8,6 +8,7 @@ use crate::config::process::{Network, Sandbox};
 use crate::sandbox::broker::{Broker, SocketBroker};
 use protocol::broker::EngineInfo;
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 const BUILD: &str = "`make images` builds it here; or pull it, and name it in the configuration";
 
@@ -15,13 +16,15 @@ const ANEW: &str = "docker logs of the router's container say more; then start `
 
 pub(super) async fn look(report: &mut Report, config: &Process, running: bool) {
     let broker = SocketBroker::new(&config.broker.socket);
-    match broker.hello().await {
+    match broker_child::greeting(&broker, Instant::now() + broker_child::GREETS_WITHIN).await {
         Ok(info) => {
             report.good("broker", format!("answers on {}", config.broker.socket.display()));
             parts(report, config, &broker, &info).await;
             router(report, config, &broker, running).await;
             super::barrier::look(report, config, &broker).await;
         }
+        // In its place none is started, by `serve` neither.
+        Err(error) if !config.broker.start => report.fault("broker", error.to_string(), broker_child::ELSEWHERE),
         Err(error) if running => {
             let hint =
                 "read broker.log in the state directory; `caisson serve` starts a broker when it is started anew";
@@ -183,6 +186,19 @@ mod tests {
             let mut report = Report::default();
             router(&mut report, &config, &SocketBroker::new(&socket), true).await;
             assert_eq!((asked.await.unwrap(), report.faults()), (Request::RouterRuns, faults), "{:?}", report.findings);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_broker_that_is_started_elsewhere_is_not_said_to_come_with_the_bot() {
+        let dir = tempfile::tempdir().unwrap();
+        let text = format!("state_dir = \"{}\"\n[broker]\nstart = false\n", dir.path().display());
+        let config = Process::from_layers(std::path::Path::new("x"), &text, &|_| None).unwrap();
+        for running in [false, true] {
+            let mut report = Report::default();
+            look(&mut report, &config, running).await;
+            let [fault] = &report.findings[..] else { panic!("{:?}", report.findings) };
+            assert!(fault.part == "broker" && fault.hint == broker_child::ELSEWHERE, "{fault:?}");
         }
     }
 

@@ -1,10 +1,11 @@
 //! The forge, the two accounts, and each repository as set by `caisson repo add`. Reads only.
 
+use super::local::{TOKEN, cure};
 use super::report::Report;
 use crate::cli::printer::Complaint;
 use crate::cli::repo::{self, Accounts};
-use crate::config::Process;
 use crate::config::process::Repository as Entry;
+use crate::config::{Process, SecretError};
 use crate::forge::{ForgeError, ForgeReads, RepoRef, named};
 
 /// The oldest version of Gitea with which the contract suite was run.
@@ -21,10 +22,12 @@ pub(super) async fn accounts(report: &mut Report, config: &Process) -> Option<Ac
         Ok(accounts) => accounts,
         Err(error) => {
             let transient = error.downcast_ref::<ForgeError>().is_some_and(ForgeError::is_transient);
-            let hint = match error.downcast_ref::<Complaint>() {
-                Some(complaint) => complaint.hint.clone(),
-                None if transient => "start the forge, or mend forge.url".to_owned(),
-                None => {
+            let hint = match (error.downcast_ref::<Complaint>(), error.downcast_ref::<SecretError>()) {
+                (Some(complaint), _) => complaint.hint.clone(),
+                // No token is at fault that cannot be read.
+                (None, Some(error)) => cure(error, TOKEN),
+                (None, None) if transient => "start the forge, or mend forge.url".to_owned(),
+                (None, None) => {
                     "`caisson setup --adopt` with another --config makes new tokens for the same accounts".to_owned()
                 }
             };
@@ -78,10 +81,30 @@ pub(super) async fn repository(
     for name in &entry.accepted_foreign {
         report.note(&part, format!("{} was accepted when it was added", named(name)));
     }
-    let at = RepoRef::new(&entry.owner, &entry.name);
-    match repo::teams(accounts, &at).await {
+    // By its id: it may be called something else by now, and another one as it was.
+    let teams = async { repo::teams(accounts, &accounts.place_of(entry).await?).await };
+    match teams.await {
         Ok(teams) => teams.troubles.into_iter().for_each(|(found, hint)| report.fault(&part, found, hint)),
         Err(error) => report.fault(&part, format!("{error:#}"), "try again when the forge answers"),
     }
     hook.filter(|(_, hook)| hook.active).map(|(repo, hook)| (repo, hook.id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[tokio::test]
+    async fn a_token_that_others_may_read_is_closed_and_not_made_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("token");
+        std::fs::write(&path, "x").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        let text = "[forge]\nurl = \"http://127.0.0.1:9\"\ntoken_file = \"token\"\nsync_token_file = \"other\"\n";
+        let config = Process::from_layers(&dir.path().join("caisson.toml"), text, &|_| None).unwrap();
+        let mut report = Report::default();
+        assert!(accounts(&mut report, &config).await.is_none());
+        assert!(report.findings[0].hint.starts_with("chmod 600 "), "{:?}", report.findings);
+    }
 }

@@ -15,12 +15,16 @@ use std::path::Path;
 const FLOOR: u64 = 2 << 30;
 
 /// What brings a lost token of the forge back.
-const TOKEN: &str = "`caisson setup --adopt --config NEW …`, NEW another file in the same folder as the configuration, makes both tokens anew \
+pub(super) const TOKEN: &str = "`caisson setup --adopt --config NEW …`, NEW another file in the same folder as the configuration, makes both tokens anew \
      where `setup` put them; then remove NEW";
 
 /// What brings a lost secret of a hook back that a file's entry names.
 const HOOK: &str = "take the repository's entry out of the configuration, then add it anew: `caisson repo add` with --on-forge, \
      or --here";
+
+/// What helps where an entry of the store cannot be used.
+const ENTRY: &str = "where mark.key is not the one that it was written with, put that back; otherwise `caisson repo add`, with --on-forge \
+     or --here, writes it anew";
 
 /// What brings a lost key of a model or password of a database back.
 const YOURS: &str = "put it there again: only you have it";
@@ -39,9 +43,10 @@ pub(super) fn configuration(report: &mut Report, file: &Path) -> Option<Process>
         }
         Err(error) => {
             for line in error.to_string().lines() {
-                let hint = match file.exists() {
-                    true => "mend the line; `caisson config --defaults` prints every key with its meaning",
-                    false => "caisson setup --help",
+                let hint = match std::fs::read_to_string(file) {
+                    Ok(_) => "mend the line; `caisson config --defaults` prints every key with its meaning",
+                    Err(why) if why.kind() == ErrorKind::NotFound => "caisson setup --help",
+                    Err(_) => "run doctor as the bot's user; the file has to be text in UTF-8",
                 };
                 report.fault("configuration", line, hint);
             }
@@ -91,7 +96,7 @@ pub(super) async fn store(report: &mut Report, config: &Process) -> Entries {
     // Problems with the store itself were reported above.
     let entries = entries::look(config).await.unwrap_or_default();
     for (key, why) in &entries.refused {
-        report.fault(&format!("repository {key}"), format!("the store's entry is refused: {why}"), "caisson repo list");
+        report.fault(&format!("repository {key}"), format!("the store's entry is refused: {why}"), ENTRY);
     }
     for own in config.in_file() {
         // An unreadable file is reported separately.
@@ -121,15 +126,21 @@ fn of_another_version(report: &mut Report, found: i64, known: i64) {
 /// Checks a secret by reading it as the bot does; `lost` brings one back that is not there.
 fn secret(report: &mut Report, path: &Path, lost: &str) {
     let shown = path.display();
-    let Err(error) = Secret::read(path) else { return report.good("secrets", format!("{shown}, in order")) };
-    let hint = match &error {
-        SecretError::Open { right, .. } => format!("chmod {right} {shown}"),
-        SecretError::Unreadable { source, .. } if source.kind() != ErrorKind::NotFound => {
+    match Secret::read(path) {
+        Ok(_) => report.good("secrets", format!("{shown}, in order")),
+        Err(error) => report.fault("secrets", error.to_string(), cure(&error, lost)),
+    }
+}
+
+/// What to do about a secret that cannot be used; `lost` brings back one that is not there.
+pub(super) fn cure(error: &SecretError, lost: &str) -> String {
+    match error {
+        SecretError::Open { right, path, .. } => format!("chmod {right} {path}"),
+        SecretError::Unreadable { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
             "run doctor as the bot's user".to_owned()
         }
         _ => lost.to_owned(),
-    };
-    report.fault("secrets", error.to_string(), hint);
+    }
 }
 
 /// Checks that only its owner, this process's user, has access to the state directory.
@@ -183,6 +194,8 @@ pub(super) fn process(report: &mut Report, config: &Process, running: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bot::sealed;
+    use crate::config::process::Repository;
 
     #[test]
     fn a_secret_others_may_read_is_a_fault_with_its_cure() {
@@ -198,6 +211,10 @@ mod tests {
         assert!(looked("x", 0o640).findings[0].hint.starts_with("chmod 600 "));
         assert_eq!(looked("x", 0o600).faults(), 0);
         assert_eq!(looked("", 0o600).findings[0].hint, TOKEN, "the bot refuses it");
+        std::fs::write(&path, b"\xff").unwrap();
+        let mut report = Report::default();
+        secret(&mut report, &path, TOKEN);
+        assert_eq!(report.findings[0].hint, TOKEN, "another user reads no more of it");
         // Only root can give a file away.
         if std::os::unix::fs::chown(&path, Some(65_534), None).is_ok() {
             assert_eq!(looked("x", 0o640).faults(), 0, "the bot takes what others gave to its group");
@@ -245,6 +262,26 @@ mod tests {
         assert_eq!(hint("lost-key"), Some(YOURS));
     }
 
+    #[tokio::test]
+    async fn an_entry_that_cannot_be_used_is_a_fault_with_what_makes_it_usable() {
+        let dir = tempfile::tempdir().unwrap();
+        let text = format!("state_dir = \"{}\"\n", dir.path().display());
+        let config = Process::from_layers(&dir.path().join("caisson.toml"), &text, &|_| None).unwrap();
+        let document = r#"{"version":1,"owner":"lab","name":"shop","id":7,"default_branch":"main"}"#;
+        let shop = Repository::from_document("shop", document).unwrap();
+        let put = entries::put(&config, |key, by| sealed(key, &shop, &[Secret::new("a")], (1, by))).await;
+        put.unwrap();
+        let looked = async || {
+            let mut report = Report::default();
+            store(&mut report, &config).await;
+            report.findings.into_iter().filter(|it| it.part == "repository shop").map(|it| it.hint).collect::<Vec<_>>()
+        };
+        assert!(looked().await.is_empty());
+        std::fs::remove_file(config.mark_key_file()).unwrap();
+        Secret::new("another").write(&config.mark_key_file()).unwrap();
+        assert_eq!(looked().await, [ENTRY]);
+    }
+
     #[test]
     fn a_configuration_that_cannot_be_read_names_its_line() {
         let dir = tempfile::tempdir().unwrap();
@@ -253,6 +290,17 @@ mod tests {
         let mut report = Report::default();
         assert!(configuration(&mut report, &path).is_none());
         assert!(report.findings[0].found.contains(":3"), "{:?}", report.findings);
+        std::fs::write(&path, b"# \xe4\n").unwrap();
+        for (path, found, hint) in [
+            (path, "write it as UTF-8", "text in UTF-8"),
+            (dir.path().to_owned(), "name a file", "as the bot's user"),
+            (dir.path().join("none"), "run `caisson setup`", "caisson setup"),
+        ] {
+            let mut report = Report::default();
+            configuration(&mut report, &path);
+            let fault = &report.findings[0];
+            assert!(fault.found.contains(found) && fault.hint.contains(hint), "{fault:?}");
+        }
     }
 
     #[test]

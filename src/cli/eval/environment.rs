@@ -8,6 +8,7 @@ use super::own::bot::{Bot, Plan};
 use super::own::forge::{HUMAN, Named, OwnForge};
 use super::own::person::Person;
 use super::own::variable;
+use crate::cli::broker_child::most_memory_mib;
 use crate::cli::setup::ORGANISATION;
 use crate::config::Process;
 use crate::config::write::{carry_over, set};
@@ -113,6 +114,7 @@ fn plan(process: &Process, installation: &str, home: &Path) -> Result<Plan> {
         "--gpus".to_owned(),
         process.broker.gpus.clone(),
         format!("--plain-workspaces={}", process.broker.plain_workspaces),
+        format!("--max-memory={}", most_memory_mib(process)),
     ];
     if !process.broker.runtime.is_empty() {
         broker.extend(["--runtime".to_owned(), process.broker.runtime.clone()]);

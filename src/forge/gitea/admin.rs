@@ -39,7 +39,7 @@ impl Admin {
     /// # Errors
     /// When an HTTP client cannot be made.
     pub fn new(base: &Url, token: Secret, user_agent: &str) -> Result<Self> {
-        let http = raw::http_client(user_agent)?;
+        let http = raw::http_client(base, user_agent)?;
         let raw = Raw::new(http.clone(), base, Credential::Token(token));
         Ok(Self { raw, base: base.clone(), http })
     }

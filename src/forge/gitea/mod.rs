@@ -47,7 +47,7 @@ impl Gitea {
         if !matches!(base.scheme(), "http" | "https") {
             return Err(ForgeError::Invalid("the forge's address must begin with http:// or https://".into()));
         }
-        let http = raw::http_client(user_agent)?;
+        let http = raw::http_client(base, user_agent)?;
         let sdk = gitea_sdk_rs::Client::builder(base.as_str().trim_end_matches('/'))
             .token(token.expose())
             .user_agent(user_agent)

@@ -2,6 +2,7 @@
 //! Owns the token, timeouts, size limit, paging, and the conversion of failures to a [`ForgeError`].
 //! Must not know what an answer means. Tests: below, and the contract suite.
 
+use crate::config::is_on_this_machine;
 use crate::forge::{ForgeError, Result};
 use crate::secret::Secret;
 use crate::text::root_cause;
@@ -48,15 +49,16 @@ pub(super) struct RawResponse {
     pub date: Option<i64>,
 }
 
-/// The client, also used by the SDK: no redirects (a redirected POST would silently become a GET), limited waits.
-pub(super) fn http_client(user_agent: &str) -> Result<reqwest::Client> {
-    reqwest::Client::builder()
+/// The client of the forge at `base`, also used by the SDK: no redirects (a redirected POST would silently become a GET), limited waits; no
+/// proxy is told the tokens of a forge on this machine.
+pub(super) fn http_client(base: &Url, user_agent: &str) -> Result<reqwest::Client> {
+    let builder = reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(CONNECT_TIMEOUT)
         .timeout(TIMEOUT)
-        .user_agent(user_agent)
-        .build()
-        .map_err(|e| ForgeError::Protocol(format!("the HTTP client cannot be built: {}", e.without_url())))
+        .user_agent(user_agent);
+    let builder = if is_on_this_machine(base) { builder.no_proxy() } else { builder };
+    builder.build().map_err(|e| ForgeError::Protocol(format!("the HTTP client cannot be built: {}", e.without_url())))
 }
 
 impl Raw {
@@ -324,11 +326,8 @@ mod tests {
 
     #[test]
     fn debug_shows_no_token() {
-        let raw = Raw::new(
-            http_client("t").unwrap(),
-            &Url::parse("http://127.0.0.1:1/").unwrap(),
-            Credential::Token(Secret::new("verysecret")),
-        );
+        let url = Url::parse("http://127.0.0.1:1/").unwrap();
+        let raw = Raw::new(http_client(&url, "t").unwrap(), &url, Credential::Token(Secret::new("verysecret")));
         assert!(!format!("{raw:?}").contains("verysecret"));
     }
 
@@ -355,7 +354,7 @@ mod tests {
     #[tokio::test]
     async fn a_list_that_is_read_often_takes_few_requests() {
         let (url, got) = endless();
-        let raw = Raw::new(http_client("t").unwrap(), &url, Credential::Token(Secret::new("verysecret")));
+        let raw = Raw::new(http_client(&url, "t").unwrap(), &url, Credential::Token(Secret::new("verysecret")));
         let read = raw.few_pages::<u32>("/endless", 3).await;
         assert!(matches!(read, Err(ForgeError::TooLarge(_))), "{read:?}");
         assert_eq!(got.load(std::sync::atomic::Ordering::SeqCst), 3);
