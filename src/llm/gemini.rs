@@ -23,7 +23,7 @@ use super::picture::{Counting, parts};
 use super::provider::Provider;
 use super::raw::{self, Json};
 use super::settings::Settings;
-use super::vendor::Asker;
+use super::vendor::{Asker, NO_SIGNATURE};
 use super::wire::{Part, WireTurn};
 use super::{
     Facts, Model, ModelError, ModelRequest, ModelResponse, Presence, ToolCall, ToolResult, ToolSpec, Turn, Usage,
@@ -31,8 +31,6 @@ use super::{
 };
 
 const DEFAULT_BASE: &str = "https://generativelanguage.googleapis.com/v1beta";
-/// Stands for a signature that the model never gave, where a server wants one: its own word for that.
-pub(super) const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// Google's way of counting pictures: 258 for each tile of 768 pixels, 1,120 for Gemini 3; it takes no GIF.
 const PICTURES: Counting = Counting { gif: false, most: |width, height| (parts(768, width, height) * 258).max(1120) };

@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::gemini::NO_SIGNATURE;
 use super::raw::{self, Json};
+use super::vendor::NO_SIGNATURE;
 use super::{ToolCall, ToolSpec, wire};
 
 /// What a server sends beside a call.

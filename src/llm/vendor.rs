@@ -14,6 +14,9 @@ use super::{ModelRequest, ToolCall, wire};
 /// The wire whose parts stand beside an answer's text and calls; on every other they hold these too.
 pub(super) const CHAT: &str = "openai";
 
+/// Stands for a signature that the model never gave, where a server of Google's wants one: its own word for that.
+pub(super) const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
 /// The ordered parts of one answer. Foreign, and opaque to all but the wire that kept them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VendorParts {
