@@ -74,8 +74,8 @@ async fn nothing_runs(path: &str) {
     begun(&mut world).await;
     let canary = world.dir.path().join("canary");
     let made = format!(
-        "set -e; git clone -q {} '{path}'; cd '{path}'; git config filter.x.clean 'touch {}; cat'
-         mkdir -p .git/info; echo '* filter=x' > .git/info/attributes; touch -d '2001-01-01' lib.c",
+        "(set -e; git clone -q {} '{path}'; cd '{path}'; git config filter.x.clean 'touch {}; cat'
+         mkdir -p .git/info; echo '* filter=x' > .git/info/attributes; touch -d '2001-01-01' lib.c)",
         lib.display(),
         canary.display()
     );
