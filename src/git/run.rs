@@ -53,8 +53,8 @@ const INHERITED: &[&str] = &["PATH", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", 
 /// Variables by which git finds a proxy; the one that exempts servers is `no_proxy`.
 const PROXIES: &[&str] = &["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
 
-/// Servers on this machine, for which no proxy is asked: it would be told the forge's tokens.
-const WITHOUT_PROXY: &str = "localhost,127.0.0.1,::1";
+/// Servers on this machine, for which no proxy is asked: it would be told the forge's tokens. A libcurl before 7.86 knows no ranges.
+const WITHOUT_PROXY: &str = "localhost,127.0.0.1,127.0.0.0/8,::1";
 
 /// Variables by which git finds the configuration of the machine and of the person.
 const PERSONS: &[&str] = &["HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"];
@@ -446,8 +446,8 @@ mod tests {
         assert!(told(&[("no_proxy", "a.test")]).is_empty());
         let proxy = ("https_proxy", "http://proxy.test:3128");
         let with = |without: &str| vec!["https_proxy=http://proxy.test:3128".to_owned(), format!("no_proxy={without}")];
-        assert_eq!(told(&[proxy]), with("localhost,127.0.0.1,::1"));
-        assert_eq!(told(&[proxy, ("NO_PROXY", "a.test")]), with("localhost,127.0.0.1,::1,a.test"));
+        assert_eq!(told(&[proxy]), with("localhost,127.0.0.1,127.0.0.0/8,::1"));
+        assert_eq!(told(&[proxy, ("NO_PROXY", "a.test")]), with("localhost,127.0.0.1,127.0.0.0/8,::1,a.test"));
         assert_eq!(told(&[proxy, ("NO_PROXY", "a.test"), ("no_proxy", "*")]), with("*"));
     }
 
