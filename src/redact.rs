@@ -36,6 +36,12 @@ pub fn in_words(text: &str) -> String {
     text::redacted_words(&secret::hidden(text).0).into_owned()
 }
 
+/// As [`in_words`], of a comment that is posted, with its beginning covered where that is needed: only now, because what is left out may bring what
+/// stood behind it to the beginning.
+pub fn in_comment(text: &str) -> String {
+    text::covered(&in_words(text)).into_owned()
+}
+
 /// A difference with a word in each place. It has as many lines as before, each with its sign.
 pub fn redacted_diff(diff: &str) -> String {
     text::redacted_diff(&secret::hidden(diff).0).into_owned()
@@ -56,5 +62,15 @@ mod tests {
         assert_eq!((without(text.clone()).as_str(), redacted_diff(&text).as_str()), (shown, shown));
         assert!(secret::PLACE.starts_with(PLACE), "the guard knows one by how it begins");
         assert_eq!(in_words(&text), shown);
+    }
+
+    #[test]
+    fn what_comes_to_the_beginning_of_a_comment_by_what_is_left_out_is_covered() {
+        let token = format!("gh{}_{}", "p", "a1B2".repeat(36));
+        let words = format!("`{token}` {}\n\n`![x](http://evil.example)`", "and so on ".repeat(6));
+        assert!(matches!(text::covered(&words), Cow::Borrowed(_)), "it stands far enough behind");
+        let posted = in_comment(&words);
+        assert!(posted.starts_with("<!--") && !posted.contains(&token), "{posted}");
+        assert_eq!(in_words(&posted), posted, "it is posted as it is");
     }
 }

@@ -10,9 +10,8 @@
 use crate::checkpoint::{mark, render_notes_in_text};
 use crate::config::Secret;
 use crate::forge::{Comment, Forge, ForgeError, IssueLocks, NewReview, Note, RepoRef, Review, ReviewState};
-use crate::redact::in_words;
+use crate::redact::{in_comment, in_words};
 use crate::store::{EffectRow, Store};
-use crate::text::covered;
 use crate::trouble::Trouble;
 use domain::{Again, TaskId};
 use std::collections::HashSet;
@@ -158,7 +157,7 @@ impl Posts {
 
     /// As [`Posts::marked`], of a comment, whose beginning forges show apart; of a review they show the first line, which is ours.
     fn comment_of(&self, text: &str, key: &str) -> String {
-        self.marked(&covered(text), key)
+        self.marked(&in_comment(text), key)
     }
 
     fn marked(&self, text: &str, key: &str) -> String {

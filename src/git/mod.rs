@@ -1,7 +1,7 @@
 //! The only module that runs git.
 //!
 //! Owns how git is started (`run.rs`: fixed environment, no hooks, no prompts, one transport at a time, time-outs, limits, killed as a
-//! group; `spawn.rs`: ends with the bot; `locks.rs`: what a killed one locked), the names it is given (`name.rs`), and the bot's bare repositories (`repos.rs`, `pack.rs`,
+//! group; `spawn.rs`: ends with the bot; `proxies.rs`: whom it asks on the way; `locks.rs`: what a killed one locked), the names it is given (`name.rs`), and the bot's bare repositories (`repos.rs`, `pack.rs`,
 //! `diff.rs`, `difference.rs`, `forget.rs`, `made.rs`, `upstream.rs`; fetched within limits, `fetching.rs`, one after the other, `turns.rs`; read in this process with libgit2, `read.rs`, `blobs.rs`, `changes.rs`, `links.rs`, `reach.rs`, `own_commands.rs`, `project_file.rs`). A credential reaches git only through its
 //! environment, limited to one URL. Must not parse what comes from a sandbox before a quarantine container has checked it
 //! (`sandbox/capture` does that and passes a checked pack to [`Repos::import`]), check anything out on the host, or know forges or tasks.
@@ -27,6 +27,7 @@ mod name;
 mod own_commands;
 mod pack;
 mod project_file;
+mod proxies;
 mod reach;
 mod read;
 mod repos;

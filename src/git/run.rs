@@ -1,9 +1,9 @@
 //! One invocation of git: fixed environment, time-out, limited output, and the whole process group killed at its end.
 //!
-//! Owns every environment variable and configuration value of git. Must not know what a repository is for.
+//! Owns every environment variable and configuration value of git (of proxies: `proxies.rs`). Must not know what a repository is for.
 //! Tests: at the end of this file.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use nix::unistd::Pid;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, Command};
 
-use super::{Auth, GitError, RemoteUrl, locks, spawn};
+use super::{Auth, GitError, RemoteUrl, locks, proxies, spawn};
 
 /// Configuration for every call, which overrides the repository's own (command scope).
 const PINS: &[(&str, &str)] = &[
@@ -49,12 +49,6 @@ const PINS: &[(&str, &str)] = &[
 
 /// Variables of our environment that git may see: locations of its parts, and certificates of forges.
 const INHERITED: &[&str] = &["PATH", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO"];
-
-/// Variables by which git finds a proxy; the one that exempts servers is `no_proxy`.
-const PROXIES: &[&str] = &["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
-
-/// Servers on this machine, for which no proxy is asked: it would be told the forge's tokens.
-const WITHOUT_PROXY: &str = "localhost,127.0.0.1,::1";
 
 /// Variables by which git finds the configuration of the machine and of the person.
 const PERSONS: &[&str] = &["HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"];
@@ -212,7 +206,7 @@ impl<'a> Git<'a> {
                 command.env(name, value);
             }
         }
-        command.envs(proxies(&|name: &str| std::env::var_os(name).filter(|value| !value.is_empty())));
+        command.envs(proxies::passed_on(&|name: &str| std::env::var_os(name).filter(|value| !value.is_empty())));
         if self.ssh {
             for name in ["HOME", "SSH_AUTH_SOCK"] {
                 if let Some(value) = std::env::var_os(name) {
@@ -416,40 +410,9 @@ impl Drop for Group {
     }
 }
 
-/// What git is told of the proxies that `of` names.
-fn proxies(of: &dyn Fn(&str) -> Option<OsString>) -> Vec<(&'static str, OsString)> {
-    let mut all: Vec<_> = PROXIES.iter().filter_map(|&name| Some((name, of(name)?))).collect();
-    if !all.is_empty() {
-        let without = match of("no_proxy").or_else(|| of("NO_PROXY")) {
-            None => WITHOUT_PROXY.into(),
-            // Alone it stands for every server.
-            Some(own) if own == "*" => own,
-            Some(own) => [OsString::from(WITHOUT_PROXY), own].join(OsStr::new(",")),
-        };
-        all.push(("no_proxy", without));
-    }
-    all
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_proxy_is_asked_for_other_machines_alone() {
-        let told = |variables: &[(&str, &str)]| {
-            let found = |name: &str| variables.iter().find(|(known, _)| *known == name);
-            let of = |name: &str| found(name).map(|(_, value)| OsString::from(*value));
-            let all = proxies(&of).into_iter();
-            all.map(|(name, value)| format!("{name}={}", value.display())).collect::<Vec<_>>()
-        };
-        assert!(told(&[("no_proxy", "a.test")]).is_empty());
-        let proxy = ("https_proxy", "http://proxy.test:3128");
-        let with = |without: &str| vec!["https_proxy=http://proxy.test:3128".to_owned(), format!("no_proxy={without}")];
-        assert_eq!(told(&[proxy]), with("localhost,127.0.0.1,::1"));
-        assert_eq!(told(&[proxy, ("NO_PROXY", "a.test")]), with("localhost,127.0.0.1,::1,a.test"));
-        assert_eq!(told(&[proxy, ("NO_PROXY", "a.test"), ("no_proxy", "*")]), with("*"));
-    }
 
     #[tokio::test]
     async fn nothing_of_the_users_configuration_is_seen() {

@@ -127,8 +127,10 @@ pub fn title_line(text: &str, max: usize) -> String {
     at_most(&REFERENCE.replace_all(&plain_words(text), |found: &Captures<'_>| apart(&found[0])), max)
 }
 
+/// The ends of words are ASCII's, as forges see them: a mark or a letter of another script that touches a commit's digits hides none.
 static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?:\b|_)GH-[0-9]|\b[0-9A-F]{7,}\b").expect("the pattern is compiled in, and a test tries it")
+    let pattern = r"(?i)(?:(?-u:\b)|_)GH-[0-9]|(?-u:\b)[0-9A-F]{7,}(?-u:\b)";
+    Regex::new(pattern).expect("the pattern is compiled in, and a test tries it")
 });
 
 /// A text that a forge may take as a commit's message, in which code is no code: a space stands within each reference to an issue, each time

@@ -53,7 +53,7 @@ fn closing(text: &str, ticks: usize) -> Option<usize> {
 
 /// Whether something in it would be a link, an image, HTML, a name that is called, a reference, or more than plain letters, if it were no code.
 fn is_live(code: &str) -> bool {
-    code.contains("://") || code.contains(['[', '<', '@', '#', '!', '*', '$', '&'])
+    ["://", "www."].iter().any(|sign| code.contains(sign)) || code.contains(['[', '<', '@', '#', '!', '*', '$', '&'])
 }
 
 #[cfg(test)]
@@ -70,7 +70,7 @@ mod tests {
         Parser::new_ext(text, options).any(|event| match event {
             Event::Start(Tag::Link { .. } | Tag::Image { .. }) => true,
             Event::Html(html) | Event::InlineHtml(html) => !html.starts_with("<!--"),
-            Event::Text(words) => words.contains("://") || words.contains('@'),
+            Event::Text(words) => ["://", "www.", "@"].iter().any(|sign| words.contains(sign)),
             _ => false,
         })
     }
@@ -90,6 +90,7 @@ mod tests {
             format!("`{IMAGE} | {long}`"),
             format!("plain words `@admin {long}`"),
             format!("see `https://evil.example/{long}`"),
+            format!("see `www.evil.example/{long}`"),
             format!("`<img src=x onerror=alert(1)> {long}`"),
         ] {
             for text in [

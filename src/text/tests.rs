@@ -187,6 +187,7 @@ fn a_title_refers_to_nothing() {
         ("Closes GH-12, gh-7 (GH-1)", "Closes GH 12, gh 7 (GH 1)"),
         ("As in a1b2c3d4e5f6a7b8 and deadbee.", "As in a1b2c3 d4e5f6 a7b8 and deadbe e."),
         ("Fails for 1234567 rows since 20240131", "Fails for 1 234 567 rows since 20 240 131"),
+        ("Reverts a1b2c3d4\u{301} and deadbee\u{e9}", "Reverts a1b2c3 d4\u{301} and deadbe e\u{e9}"),
         ("Right-click in UTF-8, high-5, 123456, x1234567", "Right-click in UTF-8, high-5, 123456, x1234567"),
     ] {
         assert_eq!(title_line(text, 80), title);

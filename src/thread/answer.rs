@@ -7,9 +7,9 @@ use crate::checkpoint::mark;
 use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::{Forge, ForgeError, IssueLocks, Refusals, RepositoryAddresses};
+use crate::redact::in_comment;
 use crate::secret::Secret;
 use crate::store::Store;
-use crate::text::covered;
 use crate::trouble::Trouble;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,7 +45,7 @@ impl Answers {
             return Ok(());
         }
         self.store.note_input_of(&entry.key, &begun(key), now()).await?;
-        let body = format!("{}\n\n{}", covered(text), mark::mark(self.mark_key.bytes(), &sign(entry, key)));
+        let body = format!("{}\n\n{}", in_comment(text), mark::mark(self.mark_key.bytes(), &sign(entry, key)));
         match self.forge.post_comment(&self.addresses.at(entry)?, number, &body).await {
             Ok(_) => {}
             Err(error) if self.is_final(key, &error).await => {

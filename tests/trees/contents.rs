@@ -67,6 +67,15 @@ async fn nor_where_its_path_is_one_that_git_quotes_or_reads_as_a_pattern() {
     nothing_runs("vendor/[a] \"lib\"").await;
 }
 
+#[tokio::test]
+async fn a_submodule_whose_path_holds_a_line_feed_is_refused() {
+    let mut world = World::new().await;
+    submodule(&world, "vendor\nlib", &Commit::parse(&"5".repeat(40)).expect("an id"));
+    begun(&mut world).await;
+    let why = changed(&world).await.expect_err("refused");
+    assert!(why.contains("a submodule whose path holds a line feed"), "{why}");
+}
+
 async fn nothing_runs(path: &str) {
     let mut world = World::new().await;
     let lib = world.dir.path().join("lib");

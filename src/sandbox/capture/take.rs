@@ -91,9 +91,16 @@ case "$4" in
         ;;
 esac
 # Of what stands in the place of a submodule only the commit is compared: for more, `add` would start what that repository's configuration
-# names. Without a commit it is nothing, and what lies there would be lost.
-git ls-files -s -z | tr '\0' '\n' | sed -n 's/^160000 [0-9a-f]* 0.//p' > "$dir/submodules"
+# names. Without a commit it is nothing, and what lies there would be lost. A line feed of a path is listed as another sign.
+git ls-files -s -z | tr '\n\0' '\002\n' | sed -n 's/^160000 [0-9a-f]* 0.//p' > "$dir/submodules"
+feed=$(printf '\002')
 while IFS= read -r sub; do
+    case "$sub" in
+        *"$feed"*)
+            echo "the base has a submodule whose path holds a line feed, so that what lies there cannot be judged" >&2
+            exit 1
+            ;;
+    esac
     { [ -d "$sub" ] && [ ! -L "$sub" ] && [ -n "$(ls -A "./$sub")" ]; } || continue
     if [ ! -e "$sub/.git" ] || ! git --literal-pathspecs diff-files --quiet --ignore-submodules=dirty -- "$sub"; then
         printf '%s is a submodule: only the commit that the base names, or nothing, may be there; move what you made in it, and leave it empty\n' "$sub" >&2
