@@ -102,9 +102,11 @@ impl Inquiry for Look<'_> {
     }
 
     fn answered(&self, _before: u32, answer: TurnAnswer) -> Input {
+        // A note that it was cut off before its first word is no look.
+        let words = if engine::is_wordless(&answer.text) { "" } else { answer.text.as_str() };
         Input::SecondLooked {
             n: self.n,
-            text: crate::text::cut(&redact::in_words(&answer.text), LONGEST).0.to_owned(),
+            text: crate::text::cut(&redact::in_words(words), LONGEST).0.to_owned(),
             usage: answer.usage,
             micro_usd: answer.micro_usd,
             duration_ms: answer.duration_ms,
@@ -132,8 +134,20 @@ fn words_of(error: &TurnError) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::looks;
-    use domain::{Event, Usage};
+    use super::{Change, Inquiry, Look, ask_models, looks};
+    use domain::{Event, Input, Usage};
+
+    #[test]
+    fn a_note_that_the_look_was_cut_off_before_its_first_word_is_none() {
+        let look = Look { n: 1, change: Change { summary: "", diff: "+x\n" } };
+        let stored = |text: &str| match look.answered(0, ask_models::none(text.to_owned(), "m".to_owned())) {
+            Input::SecondLooked { text, .. } => text,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(stored("\n[cut off: the answer reached its limit of 8800 tokens]"), "");
+        let half = "1. It panics\n[cut off: the answer reached its limit of 8800 tokens]";
+        assert_eq!(stored(half), half);
+    }
 
     #[test]
     fn after_a_kill_the_list_goes_on_behind_the_model_that_refused_the_look() {

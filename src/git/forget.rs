@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::fetching::PackWriter;
 use super::repos::{MAKING, TRANSFER};
 use super::run::{Git, Input};
-use super::{GitError, Repos};
+use super::{GitError, Repos, locks};
 
 /// Age below which unreferenced objects are kept, because an import may have just brought them.
 pub const UNBORN: Duration = Duration::from_secs(3600);
@@ -25,6 +25,7 @@ impl Repos {
         let deletes = list.arg(format!("refs/caisson/{task}")).ok().await?;
         let count = deletes.iter().filter(|byte| **byte == b'\n').count();
         if count > 0 {
+            locks::remove_left(&dir);
             Git::new("update-ref").at(&dir).arg("--stdin").input(Input::Bytes(deletes)).ok().await?;
         }
         Ok(count)
@@ -92,6 +93,7 @@ impl Repos {
             seconds => format!("{seconds}.seconds.ago"),
         };
         let _writer = PackWriter::begin(&dir);
+        locks::remove_left(&dir);
         let git = |verb| Git::new(verb).at(&dir).timeout(TRANSFER);
         git("pack-refs").args(["--all", "--prune"]).ok().await?;
         let repack = git("repack").args(["-A", "-d", "-q"]).config("pack.threads", "1");
@@ -131,6 +133,24 @@ mod tests {
             Git::new("update-ref").at(&dir).args(["-d", &format!("refs/heads/{name}")]).ok().await.expect("deleted");
         }
         commits.try_into().expect("two")
+    }
+
+    /// A repository that was taken out is fetched no more, so nothing else would remove them.
+    #[tokio::test]
+    async fn a_lock_that_a_killed_git_left_keeps_no_task() {
+        let dir = tempfile::tempdir().expect("dir");
+        let repos = Repos::new(dir.path());
+        two_tasks(&repos).await;
+        let lock = repos.path("shop").expect("a path").join("packed-refs.lock");
+        let killed = || {
+            std::fs::write(&lock, "").expect("written");
+            drop(locks::Running::begin(lock.parent()));
+        };
+        killed();
+        assert_eq!(repos.forget_task("shop", 1).await, Ok(2));
+        killed();
+        repos.tidy("shop", UNBORN).await.expect("tidied");
+        assert!(!lock.exists());
     }
 
     #[tokio::test]

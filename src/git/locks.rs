@@ -1,7 +1,7 @@
 //! Locks that a killed git left in a local repository, by which every later one would find the ref, or the list of refs, locked.
 //!
 //! Owns which git processes run in which repository, and whether one of them was killed. Removes files only where the caller names one of the
-//! bot's own repositories, and while no git of this process runs in it. Tests: `fetching.rs`.
+//! bot's own repositories, and while no git of this process runs in it. Tests: `fetching.rs`, `forget.rs`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

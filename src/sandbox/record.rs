@@ -74,6 +74,9 @@ pub(super) struct Record {
     /// Version of the protocol that its runner speaks.
     #[serde(default = "first_version")]
     pub runner: u32,
+    /// Whether its workspace is in memory, whatever is configured now: the work is gone with its processes.
+    #[serde(default)]
+    pub in_memory: bool,
 }
 
 /// A sandbox that replaces a lost one. The process may be interrupted before this is stored elsewhere; a repetition then finds the sandbox
@@ -136,6 +139,7 @@ impl Record {
             merged: None,
             made_at: now_ms(),
             runner: VERSION,
+            in_memory: false,
         }
     }
 

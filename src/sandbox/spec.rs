@@ -222,6 +222,7 @@ impl PrepareSpec {
     pub(super) fn record(&self) -> Record {
         let name = format!("task-{}-{}", self.task, self.attempt);
         let record = Record::new((self.task, name), &self.base, &self.image, self.egress.clone());
-        Record { attempt: self.attempt, anew: self.anew.clone(), ..record }
+        let in_memory = self.limits.workspace_bytes > 0;
+        Record { attempt: self.attempt, anew: self.anew.clone(), in_memory, ..record }
     }
 }

@@ -10,6 +10,7 @@ use protocol::broker::{ContainerSpec, End, Purpose};
 use protocol::frame::Message;
 use protocol::runner::{FromRunner, Limits, MAX_PAYLOAD, MAX_REQUESTS, Status, VERSION};
 
+use crate::mirror::in_memory;
 use crate::world::World;
 
 const CONTAINER: &str = "task-1-1";
@@ -268,6 +269,19 @@ async fn a_stopped_one_does_not_wake_on_a_disk_that_is_nearly_full() {
         let lacks = matches!(&woken, Err(SandboxError::Unavailable(why)) if why.contains("are to stay free"));
         assert!(lacks, "{woken:?}");
     }
+}
+
+/// A checkpoint of one that was stopped would find an empty tree.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_was_made_in_memory_is_not_stopped_whatever_is_configured_since() {
+    let world = World::new().await;
+    let life = &world.sandboxes.of_tasks;
+    life.prepare(&in_memory(&world, 1).await).await.expect("prepared");
+    world.bash(1, "echo work >work.txt").await;
+    life.rest(1).await.expect("resting");
+    life.stop(1).await.expect("frozen");
+    assert_eq!(life.open(1).await, Ok(false), "nothing of it was ended");
+    assert_eq!(world.bash(1, "cat work.txt").await.outcome.text, "work\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -55,13 +55,16 @@ impl TaskSandboxes {
         }
     }
 
-    /// Ends every process of a waiting task's container. Only workspace and home on disk survive this (`sandbox.workspace_mib = 0`); `/tmp`
-    /// is lost.
+    /// Ends every process of a waiting task's container. Only workspace and home on disk survive this (`sandbox.workspace_mib = 0`), so one
+    /// that was made with these in memory is frozen instead; `/tmp` is lost.
     ///
     /// # Errors
     /// [`Unavailable`](crate::sandbox::SandboxError::Unavailable) when engine or router is unreachable. A missing container is fine.
     pub async fn stop(&self, task: i64) -> Result<()> {
         let Ok(record) = self.core.records.ready(task) else { return Ok(()) };
+        if record.in_memory {
+            return self.rest(task).await;
+        }
         self.quarantines.forget(task);
         self.core.subnets.close(record.subnet).await?;
         self.sessions.forget(task).await;
