@@ -20,6 +20,8 @@ pub const VERSION: u32 = 1;
 pub const PRESET: &str = "preset:";
 /// The most new connections at once from one subnet that the firewall lets through; above any cap, so that the cap gives the reason.
 pub const SUBNET_CONNECTIONS: u32 = 1024;
+/// Reason in the log of what came from a closed subnet: it says nothing about the host, which the subnet's rules may allow.
+pub const SUBNET_CLOSED: &str = "the subnet is closed";
 /// The largest message either side accepts, in bytes.
 pub const MAX_PAYLOAD: usize = 1 << 20;
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use protocol::router::{Bogons, Caps, Decision, LogEntry, Net, Policy, Pool, Rule, Verdict, check_name};
+use protocol::router::{Bogons, Caps, Decision, LogEntry, Net, Policy, Pool, Rule, SUBNET_CLOSED, Verdict, check_name};
 use tokio::sync::{Notify, watch};
 
 use crate::names::Names;
@@ -352,7 +352,7 @@ impl State {
     fn look_up(&mut self, subnet: u32, name: &str) -> Result<Ipv4Addr, Denied> {
         let deny = |reason| Denied { name: None, rule: None, reason };
         let policy = self.policy.clone();
-        let lent = self.subnets.get_mut(&subnet).ok_or(deny("the subnet is closed"))?;
+        let lent = self.subnets.get_mut(&subnet).ok_or(deny(SUBNET_CLOSED))?;
         let rules = lent.rules.clone();
         check_name(name).map_err(|_| deny("not a host name"))?;
         let rule = match policy.judge_name(&rules, name) {
@@ -375,7 +375,7 @@ impl State {
 
     fn admit(&mut self, subnet: u32, address: Ipv4Addr, port: u16) -> Result<Ticket, Denied> {
         let deny = |reason| Denied { name: None, rule: None, reason };
-        let lent = self.subnets.get_mut(&subnet).ok_or(deny("the subnet is closed"))?;
+        let lent = self.subnets.get_mut(&subnet).ok_or(deny(SUBNET_CLOSED))?;
         let name = self.names.name(subnet, address).ok_or(deny("not an address of this sandbox"))?;
         let rule = match self.policy.judge(&lent.rules, &name, port) {
             Decision::Allow(rule) => rule.clone(),

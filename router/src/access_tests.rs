@@ -20,6 +20,7 @@ fn address(access: &AccessControl, subnet: u32, name: &str) -> Option<Ipv4Addr> 
 fn a_fresh_access_control_denies_and_takes_no_grant_before_a_policy() {
     let access = AccessControl::new("10.90.0.0/20".parse().unwrap(), 8, vec![], vec![]);
     assert_eq!(address(&access, 1, "a.test"), None);
+    assert_eq!(access.entry_after(0).expect("its line in the log").reason, SUBNET_CLOSED);
     assert!(access.grant(1, vec![]).is_err());
 }
 
