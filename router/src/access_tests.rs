@@ -76,6 +76,17 @@ fn a_name_beyond_the_cap_is_logged_with_the_rule_that_allows_it() {
 }
 
 #[test]
+fn a_service_of_an_allowed_host_has_no_address_and_is_no_refused_host() {
+    let access = access(Caps::default(), &["a.test", "*.w.test"]);
+    for name in ["_http._tcp.a.test", "_https._tcp.x.w.test"] {
+        assert_eq!((address(&access, 1, name), access.last_entry()), (None, 0), "{name}");
+    }
+    for (name, seq) in [("_http._tcp.b.test", 1), ("_http._tcp.w.test", 2), ("_http.x_y.a.test", 3), ("_", 4)] {
+        assert_eq!((address(&access, 1, name), access.last_entry()), (None, seq), "{name}");
+    }
+}
+
+#[test]
 fn a_refusal_cuts_what_stood_open_and_names_no_address() {
     let access = access(Caps::default(), &["*.a.test", "b.test"]);
     let ticket = access.admit(1, address(&access, 1, "x.a.test").unwrap(), 443).unwrap();
