@@ -137,7 +137,7 @@ pub struct LogEntry {
     pub subnet: u32,
     /// What the router decided.
     pub verdict: Verdict,
-    /// The rule that decided, as written; none if no rule matched.
+    /// The rule that decided, as written; none if no rule matched, or for many different events in one entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// Reason of that rule.

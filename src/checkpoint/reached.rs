@@ -38,7 +38,10 @@ pub fn reached(lines: &[String], since: i64, note: u64) -> Reached {
         // Bytes of a broken connection count too.
         let (bytes, why) = sent.entry(wildcard.unwrap_or_else(|| entry.host.clone())).or_default();
         *bytes = bytes.saturating_add(entry.up);
-        why.clone_from(&because);
+        // Several rules may have allowed what has no single name.
+        if !entry.host.is_empty() {
+            why.clone_from(&because);
+        }
         if entry.verdict == Verdict::Denied && !entry.host.is_empty() {
             let (count, why, actions) = refused.entry((entry.host, entry.port)).or_default();
             actions.extend(action);
@@ -105,7 +108,7 @@ mod tests {
             line(103, "y.w.test", 600_000, wild()),
             line(103, "cut.test", 5_000_000, cut),
             line(104, "small.test", NOTE, allowed()),
-            line(105, "", 2_000_000, wild()),
+            line(105, "", 2_000_000, json!({"rule": "*.w.test", "because": "one of several"})),
             line(106, "a`b](http://evil.test) @all", 4_000_000, json!({"verdict": "failed"})),
             "no line of ours".to_owned(),
         ];
