@@ -202,6 +202,24 @@ async fn of_several_requests_only_the_first_reaches_the_server() {
 }
 
 #[tokio::test]
+async fn chunks_that_two_readers_could_understand_differently_are_logged_as_refused() {
+    let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = server.local_addr().unwrap().port();
+    let serving = tokio::spawn(async move {
+        let mut got = Vec::new();
+        // A reset ends it as well.
+        let _ = server.accept().await.unwrap().0.read_to_end(&mut got).await;
+        got
+    });
+    let resolver = name_server(Some(Ipv4Addr::LOCALHOST)).await;
+    let request = b"POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n1\nx\r\n0\r\n\r\n";
+    let (entry, _) = talk(&access(port, true), &resolver, port, &[request]).await;
+    assert_eq!((entry.verdict, entry.reason.as_str()), (Verdict::Denied, "a chunk's line ends without CR"));
+    let got = serving.await.unwrap();
+    assert!(!got.windows(2).any(|two| two == b"1\n"), "{}", String::from_utf8_lossy(&got));
+}
+
+#[tokio::test]
 async fn a_client_that_is_gone_ends_its_plain_request_and_one_that_still_reads_gets_the_answer() {
     let patience = Duration::from_secs(30);
     for (gone, after_end) in [(true, Some(Duration::ZERO)), (false, None)] {

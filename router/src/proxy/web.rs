@@ -102,7 +102,8 @@ impl Session<'_> {
         let mut chunks = Chunks::default();
         let mut bytes = rest;
         loop {
-            let (own, done) = chunks.push(&bytes).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
+            let (own, done) =
+                chunks.push(&bytes).map_err(|refusal| io::Error::new(io::ErrorKind::InvalidData, refusal))?;
             self.meter.add(Direction::Up, own)?;
             send(upstream, &bytes[..own]).await?;
             if done {
