@@ -220,6 +220,37 @@ async fn chunks_that_two_readers_could_understand_differently_are_logged_as_refu
 }
 
 #[tokio::test]
+async fn a_client_that_still_sends_when_it_is_answered_is_heard_out() {
+    let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = server.local_addr().unwrap().port();
+    let (access, resolver) = (access(port, true), name_server(Some(Ipv4Addr::LOCALHOST)).await);
+    let ticket = ticket(&access, port);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    let mut session = Session::new(&access, &resolver, &ticket, listener.accept().await.unwrap().0);
+    client.write_all(b"POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 9\r\n\r\nabc").await.unwrap();
+    let mut heard = String::new();
+    let answered = async {
+        let (mut stream, _) = server.accept().await.unwrap();
+        stream.write_all(b"HTTP/1.1 413 Content Too Large\r\n\r\nno").await.unwrap();
+        stream.shutdown().await.unwrap();
+        client.read_to_string(&mut heard).await.unwrap();
+        stream
+    };
+    let mut run = std::pin::pin!(session.run());
+    let _stream = tokio::select! {
+        biased;
+        end = &mut run => panic!("{end:?} before the client had its answer"),
+        stream = answered => stream,
+    };
+    assert!(heard.ends_with("no"), "{heard}");
+    client.write_all(b"defghi").await.unwrap();
+    drop(client);
+    let end = timeout(Duration::from_secs(30), run).await.expect("an end");
+    assert!(matches!(end, End::Done), "{end:?}");
+}
+
+#[tokio::test]
 async fn a_client_that_is_gone_ends_its_plain_request_and_one_that_still_reads_gets_the_answer() {
     let patience = Duration::from_secs(30);
     for (gone, after_end) in [(true, Some(Duration::ZERO)), (false, None)] {
