@@ -20,6 +20,8 @@ pub const VERSION: u32 = 1;
 pub const PRESET: &str = "preset:";
 /// The most new connections at once from one subnet that the firewall lets through; above any cap, so that the cap gives the reason.
 pub const SUBNET_CONNECTIONS: u32 = 1024;
+/// Reason in the log of what came from a closed subnet: it says nothing about the host, which the subnet's rules may allow.
+pub const SUBNET_CLOSED: &str = "the subnet is closed";
 /// The largest message either side accepts, in bytes.
 pub const MAX_PAYLOAD: usize = 1 << 20;
 
@@ -135,7 +137,7 @@ pub struct LogEntry {
     pub subnet: u32,
     /// What the router decided.
     pub verdict: Verdict,
-    /// The rule that decided, as written; none if no rule matched.
+    /// The rule that decided, as written; none if no rule matched, or for many different events in one entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// Reason of that rule.

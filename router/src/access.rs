@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use protocol::router::{Bogons, Caps, Decision, LogEntry, Net, Policy, Pool, Rule, Verdict, check_name};
+use protocol::router::{Bogons, Caps, Decision, LogEntry, Net, Policy, Pool, Rule, SUBNET_CLOSED, Verdict, check_name};
 use tokio::sync::{Notify, watch};
 
 use crate::names::Names;
@@ -175,11 +175,13 @@ impl AccessControl {
     /// Answers a look-up and logs denials.
     #[must_use]
     pub fn look_up(&self, subnet: u32, name: &str) -> NameVerdict {
-        match self.state().look_up(subnet, name) {
+        let mut state = self.state();
+        match state.look_up(subnet, name) {
             Ok(address) => NameVerdict::Address(address),
             Err(denied) => {
-                // Reverse look-ups and further record types of a name that was just denied are not logged.
-                if !name.ends_with(".arpa") && !name.is_empty() && !self.ring().repeats(subnet, name) {
+                // Reverse look-ups, services of allowed hosts and further record types of a name that was just denied are not logged.
+                let silent = name.is_empty() || name.ends_with(".arpa") || state.is_allowed_service(subnet, name);
+                if !silent && !self.ring().repeats(subnet, name) {
                     let reason = denied.reason.to_owned();
                     self.log(Event { rule: denied.rule, reason, ..blank(subnet, name, 0, Verdict::Denied) });
                 }
@@ -352,7 +354,7 @@ impl State {
     fn look_up(&mut self, subnet: u32, name: &str) -> Result<Ipv4Addr, Denied> {
         let deny = |reason| Denied { name: None, rule: None, reason };
         let policy = self.policy.clone();
-        let lent = self.subnets.get_mut(&subnet).ok_or(deny("the subnet is closed"))?;
+        let lent = self.subnets.get_mut(&subnet).ok_or(deny(SUBNET_CLOSED))?;
         let rules = lent.rules.clone();
         check_name(name).map_err(|_| deny("not a host name"))?;
         let rule = match policy.judge_name(&rules, name) {
@@ -373,9 +375,20 @@ impl State {
         self.names.assign(subnet, name, cap).ok_or_else(full)
     }
 
+    /// Whether the name is that of a service (RFC 2782, such as `_http._tcp.host`) of a host that may be looked up. apt asks for one before
+    /// each host; the answer is that there is none.
+    fn is_allowed_service(&self, subnet: u32, name: &str) -> bool {
+        let mut host = name;
+        while let Some((_, rest)) = host.strip_prefix('_').and_then(|label| label.split_once('.')) {
+            host = rest;
+        }
+        let allowed = |lent: &Subnet| matches!(self.policy.judge_name(&lent.rules, host), Decision::Allow(_));
+        host != name && check_name(host).is_ok() && self.subnets.get(&subnet).is_some_and(allowed)
+    }
+
     fn admit(&mut self, subnet: u32, address: Ipv4Addr, port: u16) -> Result<Ticket, Denied> {
         let deny = |reason| Denied { name: None, rule: None, reason };
-        let lent = self.subnets.get_mut(&subnet).ok_or(deny("the subnet is closed"))?;
+        let lent = self.subnets.get_mut(&subnet).ok_or(deny(SUBNET_CLOSED))?;
         let name = self.names.name(subnet, address).ok_or(deny("not an address of this sandbox"))?;
         let rule = match self.policy.judge(&lent.rules, &name, port) {
             Decision::Allow(rule) => rule.clone(),

@@ -20,6 +20,7 @@ fn address(access: &AccessControl, subnet: u32, name: &str) -> Option<Ipv4Addr> 
 fn a_fresh_access_control_denies_and_takes_no_grant_before_a_policy() {
     let access = AccessControl::new("10.90.0.0/20".parse().unwrap(), 8, vec![], vec![]);
     assert_eq!(address(&access, 1, "a.test"), None);
+    assert_eq!(access.entry_after(0).expect("its line in the log").reason, SUBNET_CLOSED);
     assert!(access.grant(1, vec![]).is_err());
 }
 
@@ -72,6 +73,17 @@ fn a_name_beyond_the_cap_is_logged_with_the_rule_that_allows_it() {
     assert!(address(&access, 1, "a.test").is_some() && address(&access, 1, "b.test").is_none());
     let entry = access.entry_after(0).expect("its line in the log");
     assert_eq!((entry.rule.as_deref(), entry.reason.as_str()), (Some("b.test"), "too many names"));
+}
+
+#[test]
+fn a_service_of_an_allowed_host_has_no_address_and_is_no_refused_host() {
+    let access = access(Caps::default(), &["a.test", "*.w.test"]);
+    for name in ["_http._tcp.a.test", "_https._tcp.x.w.test"] {
+        assert_eq!((address(&access, 1, name), access.last_entry()), (None, 0), "{name}");
+    }
+    for (name, seq) in [("_http._tcp.b.test", 1), ("_http._tcp.w.test", 2), ("_http.x_y.a.test", 3), ("_", 4)] {
+        assert_eq!((address(&access, 1, name), access.last_entry()), (None, seq), "{name}");
+    }
 }
 
 #[test]

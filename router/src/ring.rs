@@ -99,13 +99,16 @@ impl Ring {
         }
         let (subnet, verdict) = (event.subnet, event.verdict);
         let mut kind = (subnet, verdict, event.host.clone(), event.port, event.reason.clone());
+        let mut rule = event.rule.clone();
         let known = self.waiting.contains_key(&kind);
         if !known && self.waiting.keys().filter(|other| other.0 == subnet).count() >= KINDS {
             kind = (subnet, verdict, String::new(), 0, "many different ones in a short time".to_owned());
+            // Different rules may have decided about them.
+            rule = None;
         }
         let (_, _, host, port, reason) = kind.clone();
         let (sum, count, _) = self.waiting.entry(kind).or_insert_with(|| {
-            let rest = Event { host, port, reason, up: 0, down: 0, ms: 0, sni: None, ip: None, ..event.clone() };
+            let rest = Event { rule, host, port, reason, up: 0, down: 0, ms: 0, sni: None, ip: None, ..event.clone() };
             (rest, 0, ts)
         });
         sum.up += event.up;
@@ -259,6 +262,19 @@ mod tests {
         );
         assert!(ring.entries.len() < 1000);
         assert!(!ring.tick(0));
+    }
+
+    #[test]
+    fn what_different_rules_decided_is_not_attributed_to_one_of_them() {
+        let mut ring = Ring::default();
+        for n in 0..1000 {
+            let rule = Rule::parse(&format!("x{n}.test")).unwrap().because("its own");
+            ring.push(Event { rule: Some(rule), ..event(1, &format!("x{n}.test")) }, 0);
+        }
+        ring.tick(700);
+        let (mixed, single): (Vec<&LogEntry>, Vec<&LogEntry>) = ring.entries.iter().partition(|e| e.host.is_empty());
+        assert_eq!(mixed.iter().map(|e| (&e.rule, &e.because)).collect::<Vec<_>>(), [(&None, &None)]);
+        assert!(single.iter().all(|e| e.rule.as_ref() == Some(&e.host) && e.because.is_some()));
     }
 
     #[test]

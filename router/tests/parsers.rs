@@ -208,6 +208,26 @@ fn aliases_are_followed_and_strangers_passed_over() {
     let _ = wire::parse_answer(&bytes, 9, "a.test");
 }
 
+#[test]
+fn aliases_are_followed_in_any_order_and_a_circle_ends() {
+    let record = |name: &[u8], kind: u8, data: &[u8]| [name, &[0, kind, 0, 1, 0, 0, 0, 9], &vec16(data)].concat();
+    let (a, b, c) = (b"\x01a\x04test\x00", b"\x01b\x04test\x00", b"\x01c\x04test\x00");
+    let all = [record(c, 1, &[9, 9, 9, 9]), record(b, 5, c), record(a, 5, b), record(c, 5, a)];
+    let read = |order: &[usize]| {
+        let mut bytes = wire::question(9, "a.test");
+        bytes[2] = 0x81;
+        bytes[7] = u8::try_from(order.len()).unwrap();
+        bytes.extend(order.iter().flat_map(|at| all[*at].clone()));
+        wire::parse_answer(&bytes, 9, "a.test").unwrap()
+    };
+    for order in [&[2, 1, 0][..], &[0, 1, 2], &[1, 0, 2], &[0, 3, 1, 2]] {
+        let answer = read(order);
+        assert_eq!(answer.addresses, ["9.9.9.9".parse::<std::net::Ipv4Addr>().unwrap()], "{order:?}");
+        assert_eq!(answer.ttl, 9);
+    }
+    assert!(read(&[1, 0]).addresses.is_empty(), "of another name");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::default())]
 

@@ -4,7 +4,7 @@
 
 use super::view::{BlockedLine, UploadLine};
 use crate::egress::Line;
-use protocol::router::Verdict;
+use protocol::router::{SUBNET_CLOSED, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Relevant events of the router's log since a checkpoint.
@@ -38,15 +38,22 @@ pub fn reached(lines: &[String], since: i64, note: u64) -> Reached {
         // Bytes of a broken connection count too.
         let (bytes, why) = sent.entry(wildcard.unwrap_or_else(|| entry.host.clone())).or_default();
         *bytes = bytes.saturating_add(entry.up);
-        why.clone_from(&because);
+        // Several rules may have allowed what has no single name.
+        if !entry.host.is_empty() {
+            why.clone_from(&because);
+        }
         if entry.verdict == Verdict::Denied && !entry.host.is_empty() {
             let (count, why, actions) = refused.entry((entry.host, entry.port)).or_default();
             actions.extend(action);
+            let first = *count == 0;
             *count = count.saturating_add(entry.count.max(1));
-            // Without a rule the only reason is that nothing allows it.
             *why = match entry.rule {
                 Some(_) if because.is_empty() => entry.reason,
                 Some(_) => format!("{} — {because}", entry.reason),
+                // Says nothing about the host, which may be allowed, so it replaces no reason that does.
+                None if entry.reason == SUBNET_CLOSED && first => entry.reason,
+                None if entry.reason == SUBNET_CLOSED => continue,
+                // Otherwise the only reason without a rule is that nothing allows it.
                 None => String::new(),
             };
         }
@@ -101,7 +108,7 @@ mod tests {
             line(103, "y.w.test", 600_000, wild()),
             line(103, "cut.test", 5_000_000, cut),
             line(104, "small.test", NOTE, allowed()),
-            line(105, "", 2_000_000, wild()),
+            line(105, "", 2_000_000, json!({"rule": "*.w.test", "because": "one of several"})),
             line(106, "a`b](http://evil.test) @all", 4_000_000, json!({"verdict": "failed"})),
             "no line of ours".to_owned(),
         ];
@@ -119,6 +126,17 @@ mod tests {
         insta::assert_snapshot!("refused_by_rule", told(&lines));
         let other = line(103, "b.test", 0, json!({"verdict": "denied", "reason": "host not allowed"}));
         assert!(told(&[lines[0].clone(), other]).contains("`b.test:443` (1×). Comment `/allow b.test` to let"));
+    }
+
+    #[test]
+    fn a_host_asked_for_while_its_subnet_was_closed_is_not_said_to_need_an_allowance() {
+        let refused = |ts, reason| line(ts, "a.test", 0, json!({"verdict": "denied", "reason": reason}));
+        let text = told(&[refused(101, SUBNET_CLOSED), refused(102, SUBNET_CLOSED)]);
+        assert!(text.ends_with("(2×: `the subnet is closed`)."), "{text}");
+        for (first, second) in [(SUBNET_CLOSED, "host not allowed"), ("host not allowed", SUBNET_CLOSED)] {
+            let text = told(&[refused(101, first), refused(102, second)]);
+            assert!(text.contains("(2×). Comment `/allow a.test` to let"), "{text}");
+        }
     }
 
     #[test]

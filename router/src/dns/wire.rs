@@ -188,8 +188,10 @@ pub fn parse_answer(bytes: &[u8], id: u16, name: &str) -> Option<DnsAnswer> {
     Some(answer)
 }
 
-/// Walks the answer section along its chain of aliases and skips records of other names.
-fn records(bytes: &[u8], mut at: usize, count: u16, mut owner: String, answer: &mut DnsAnswer) -> Option<()> {
+/// Reads the answer section, follows its chain of aliases and skips records of other names. An alias may come after what it leads to,
+/// because some servers turn the order of records.
+fn records(bytes: &[u8], mut at: usize, count: u16, asked: String, answer: &mut DnsAnswer) -> Option<()> {
+    let (mut addresses, mut aliases) = (Vec::new(), Vec::new());
     for _ in 0..count.min(64) {
         let (name, end) = packed_name(bytes, at)?;
         let (kind, class) = (u16_at(bytes, end)?, u16_at(bytes, end + 2)?);
@@ -197,15 +199,23 @@ fn records(bytes: &[u8], mut at: usize, count: u16, mut owner: String, answer: &
         let len = usize::from(u16_at(bytes, end + 8)?);
         let data = bytes.get(end + 10..end + 10 + len)?;
         at = end + 10 + len;
-        if class != IN || name != owner {
-            continue;
-        }
         match (kind, data) {
-            (A, [a, b, c, d]) => answer.addresses.push(Ipv4Addr::new(*a, *b, *c, *d)),
-            (CNAME, _) => owner = packed_name(bytes, end + 10)?.0,
-            _ => continue,
+            _ if class != IN => {}
+            (A, [a, b, c, d]) => addresses.push((name, ttl, Ipv4Addr::new(*a, *b, *c, *d))),
+            (CNAME, _) => aliases.push((name, ttl, packed_name(bytes, end + 10)?.0)),
+            _ => {}
         }
+    }
+    let mut owners = vec![asked];
+    while let Some(next) = aliases.iter().position(|(name, ..)| owners.last() == Some(name)) {
+        // Each is followed once, so that a circle ends.
+        let (_, ttl, target) = aliases.remove(next);
         answer.ttl = answer.ttl.min(ttl);
+        owners.push(target);
+    }
+    for (_, ttl, address) in addresses.into_iter().filter(|(name, ..)| owners.contains(name)) {
+        answer.ttl = answer.ttl.min(ttl);
+        answer.addresses.push(address);
     }
     Some(())
 }

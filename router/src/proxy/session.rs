@@ -39,7 +39,7 @@ pub enum End {
         answer_as: DenialProtocol,
         reason: String,
     },
-    /// The permission was taken back or used up while it was open.
+    /// The permission was taken back or used up while it was open, or the request's body is malformed.
     Cut(String),
     /// One side broke the connection off, or its subnet was closed.
     Broken(String),
@@ -69,6 +69,8 @@ pub fn broken(error: io::Error) -> End {
     match error.kind() {
         io::ErrorKind::QuotaExceeded => End::Cut(super::pump::OVER_CAP.to_owned()),
         io::ErrorKind::TimedOut => End::Broken("idle for too long".to_owned()),
+        // A body that is no valid chunked coding; no error of a socket has this kind.
+        io::ErrorKind::InvalidData => End::Cut(error.to_string()),
         kind => End::Broken(format!("connection lost: {kind}")),
     }
 }

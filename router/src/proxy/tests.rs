@@ -202,6 +202,55 @@ async fn of_several_requests_only_the_first_reaches_the_server() {
 }
 
 #[tokio::test]
+async fn chunks_that_two_readers_could_understand_differently_are_logged_as_refused() {
+    let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = server.local_addr().unwrap().port();
+    let serving = tokio::spawn(async move {
+        let mut got = Vec::new();
+        // A reset ends it as well.
+        let _ = server.accept().await.unwrap().0.read_to_end(&mut got).await;
+        got
+    });
+    let resolver = name_server(Some(Ipv4Addr::LOCALHOST)).await;
+    let request = b"POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n1\nx\r\n0\r\n\r\n";
+    let (entry, _) = talk(&access(port, true), &resolver, port, &[request]).await;
+    assert_eq!((entry.verdict, entry.reason.as_str()), (Verdict::Denied, "a chunk's line ends without CR"));
+    let got = serving.await.unwrap();
+    assert!(!got.windows(2).any(|two| two == b"1\n"), "{}", String::from_utf8_lossy(&got));
+}
+
+#[tokio::test]
+async fn a_client_that_still_sends_when_it_is_answered_is_heard_out() {
+    let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = server.local_addr().unwrap().port();
+    let (access, resolver) = (access(port, true), name_server(Some(Ipv4Addr::LOCALHOST)).await);
+    let ticket = ticket(&access, port);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    let mut session = Session::new(&access, &resolver, &ticket, listener.accept().await.unwrap().0);
+    client.write_all(b"POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 9\r\n\r\nabc").await.unwrap();
+    let mut heard = String::new();
+    let answered = async {
+        let (mut stream, _) = server.accept().await.unwrap();
+        stream.write_all(b"HTTP/1.1 413 Content Too Large\r\n\r\nno").await.unwrap();
+        stream.shutdown().await.unwrap();
+        client.read_to_string(&mut heard).await.unwrap();
+        stream
+    };
+    let mut run = std::pin::pin!(session.run());
+    let _stream = tokio::select! {
+        biased;
+        end = &mut run => panic!("{end:?} before the client had its answer"),
+        stream = answered => stream,
+    };
+    assert!(heard.ends_with("no"), "{heard}");
+    client.write_all(b"defghi").await.unwrap();
+    drop(client);
+    let end = timeout(Duration::from_secs(30), run).await.expect("an end");
+    assert!(matches!(end, End::Done), "{end:?}");
+}
+
+#[tokio::test]
 async fn a_client_that_is_gone_ends_its_plain_request_and_one_that_still_reads_gets_the_answer() {
     let patience = Duration::from_secs(30);
     for (gone, after_end) in [(true, Some(Duration::ZERO)), (false, None)] {

@@ -17,6 +17,8 @@ use super::session::{End, HEAD_TIME, Session, broken};
 
 /// How long a server may take to answer an upgrade.
 const UPGRADE_TIME: Duration = Duration::from_secs(30);
+/// How long a client that got its whole answer may take to end its side.
+const LINGER: Duration = Duration::from_secs(5);
 /// The most bytes after the request that are read from the client.
 const BEHIND: usize = 256 << 10;
 
@@ -71,8 +73,19 @@ impl Session<'_> {
         let down = pump(upstream, &self.client, Direction::Down, &self.meter);
         tokio::select! {
             Err(error) = up => Err(broken(error)),
-            answered = down => answered.map_err(broken),
+            answered = down => {
+                answered.map_err(broken)?;
+                // What still comes would reset a closed connection, and with it go the answer's bytes that the client has not got yet.
+                let _ = timeout(LINGER, self.drain()).await;
+                Ok(())
+            }
         }
+    }
+
+    /// Reads and drops everything until the client ends its side.
+    async fn drain(&self) -> io::Result<()> {
+        while !receive(&self.client, 16 << 10, &self.meter).await?.is_empty() {}
+        Ok(())
     }
 
     /// Sends exactly the request's body.
@@ -102,7 +115,8 @@ impl Session<'_> {
         let mut chunks = Chunks::default();
         let mut bytes = rest;
         loop {
-            let (own, done) = chunks.push(&bytes).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
+            let (own, done) =
+                chunks.push(&bytes).map_err(|refusal| io::Error::new(io::ErrorKind::InvalidData, refusal))?;
             self.meter.add(Direction::Up, own)?;
             send(upstream, &bytes[..own]).await?;
             if done {
