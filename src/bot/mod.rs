@@ -463,7 +463,7 @@ async fn serve_hooks(config: &Process, hooks: Hooks, stopping: &CancellationToke
 }
 
 async fn serve_ops(config: &Process, ops: Ops, stopping: &CancellationToken) -> Result<(Listening, SocketAddr)> {
-    let listener = bind(config.listen.ops).await?;
+    let listener = LimitedListener { listener: bind(config.listen.ops).await?, clients: ClientLimits::of_operations() };
     let address = listener.local_addr()?;
     let serve = axum::serve(listener, ops_router(Arc::new(ops), address));
     Ok((Box::pin(ended(serve.with_graceful_shutdown(stop(stopping)), address)), address))
