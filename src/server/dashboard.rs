@@ -2,7 +2,7 @@
 //! task`.
 //!
 //! Owns the routes below `/dashboard`. The page in `dashboard/` loads nothing from elsewhere, and inserts data as text.
-//! Tests: `tests/dashboard.rs`.
+//! Tests: below, and `tests/dashboard.rs`.
 
 use super::ops::{Ops, proven};
 use super::sessions::{CODE_LASTS, MOST_STREAMS};
@@ -21,6 +21,7 @@ use futures_util::{Stream, StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::convert::Infallible;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
@@ -106,13 +107,22 @@ fn given(headers: &HeaderMap) -> &str {
 /// Refuses requests by a foreign host name (DNS rebinding), whose page would act as the dashboard.
 async fn on_this_machine(request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(host, |(name, _)| name);
-    match ["127.0.0.1", "localhost", "[::1]"].contains(&name) {
+    match is_this_machine(host) {
         true => next.run(request).await,
         false => {
-            (StatusCode::MISDIRECTED_REQUEST, "the dashboard answers under 127.0.0.1 and localhost").into_response()
+            let text = "the dashboard answers under localhost and addresses of loopback";
+            (StatusCode::MISDIRECTED_REQUEST, text).into_response()
         }
     }
+}
+
+/// Whether a request's host is this machine by a name that nobody else can have: `listen.ops` may be any address of loopback.
+fn is_this_machine(host: &str) -> bool {
+    let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(host, |(name, _)| name);
+    let six = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    name == "localhost"
+        || name.parse::<Ipv4Addr>().is_ok_and(|it| it.is_loopback())
+        || six.is_some_and(|it| it.parse::<Ipv6Addr>().is_ok_and(|it| it.is_loopback()))
 }
 
 fn may_look(ops: &Ops, headers: &HeaderMap) -> Result<(), Refused> {
@@ -226,4 +236,19 @@ fn follow(
         Some((stream::iter(messages), (ops, session, last, permit)))
     })
     .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_this_machine;
+
+    #[test]
+    fn the_page_answers_at_every_address_that_it_may_listen_on_and_under_no_other_name() {
+        for host in ["127.0.0.1:8441", "127.0.0.2:8441", "127.0.0.1", "localhost:8441", "[::1]:8441", "[::1]"] {
+            assert!(is_this_machine(host), "{host}");
+        }
+        for host in ["", "caisson.example:8441", "127.0.0.1.example:8441", "192.0.2.7:8441", "[::2]:8441", "::1"] {
+            assert!(!is_this_machine(host), "{host}");
+        }
+    }
 }
