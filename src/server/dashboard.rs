@@ -7,7 +7,7 @@
 use super::ops::{Ops, proven};
 use super::sessions::{CODE_LASTS, MOST_STREAMS};
 use super::shown::{shown, shown_json};
-use crate::store::{ActionRow, StoreError, TaskRow};
+use crate::store::{ActionRow, Store, StoreError, TaskRow};
 use axum::body::Body;
 use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 
-/// The most tasks of the list.
+/// The most tasks of the list; beyond them only those that have not ended.
 const MOST_TASKS: u32 = 200;
 /// The most events of a stream that are read at once: a page that reads slowly keeps no more of a long log in memory.
 const MOST_EVENTS: u32 = 32;
@@ -149,7 +149,17 @@ fn shown_answer(answer: impl Serialize) -> Result<Response, Refused> {
 
 async fn tasks(State(ops): State<Arc<Ops>>, headers: HeaderMap) -> Result<Response, Refused> {
     may_look(&ops, &headers)?;
-    shown_answer(ops.machine.store().tasks(MOST_TASKS).await.map_err(failed)?)
+    shown_answer(newest_and_live(ops.machine.store(), MOST_TASKS).await.map_err(failed)?)
+}
+
+/// So many of the newest tasks, and all older ones that have not ended, which the page counts.
+async fn newest_and_live(store: &Store, most: u32) -> Result<Vec<TaskRow>, StoreError> {
+    let mut tasks = store.tasks(most).await?;
+    if let Some(oldest) = tasks.last().map(|task| task.id) {
+        let live = store.live_tasks().await?;
+        tasks.extend(live.into_iter().rev().filter(|task| task.id < oldest));
+    }
+    Ok(tasks)
 }
 
 /// The present state of one task.
@@ -240,7 +250,23 @@ fn follow(
 
 #[cfg(test)]
 mod tests {
-    use super::is_this_machine;
+    use super::*;
+    use crate::store::tests::{created, feed_at};
+    use domain::Input;
+
+    #[tokio::test]
+    async fn a_task_that_has_not_ended_is_listed_however_old_it_is() {
+        let dir = tempfile::tempdir().expect("dir");
+        let store = Store::open(dir.path()).await.expect("open");
+        let old = created(&store, "opened:3").await;
+        let ended = created(&store, "opened:4").await;
+        let new = created(&store, "opened:5").await;
+        feed_at(20, &store, &ended, "closed", Input::IssueClosed).await;
+        for (most, listed) in [(1, vec![new.id.0, old.id.0]), (3, vec![new.id.0, ended.id.0, old.id.0])] {
+            let tasks = newest_and_live(&store, most).await.expect("read");
+            assert_eq!(tasks.iter().map(|task| task.id).collect::<Vec<_>>(), listed);
+        }
+    }
 
     #[test]
     fn the_page_answers_at_every_address_that_it_may_listen_on_and_under_no_other_name() {
