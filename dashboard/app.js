@@ -5,6 +5,8 @@
 const at = (id) => document.getElementById(id);
 const KEY = "session";
 const REFRESH_MS = 2000;
+const SOON_MS = 300;
+const PATIENCE_MS = 10000;
 const MOST_EVENTS = 500;
 const LONGEST = 400;
 const WAITING = new Set(["awaiting-review", "final-review", "asking", "paused"]);
@@ -13,6 +15,14 @@ const BAD = new Set(["failed", "declined", "expired", "cancelled"]);
 
 let open = null;
 let stream = null;
+let listing = false;
+let renewing = false;
+let changed = false;
+// Numbers of the requests for details: the newest one, and the one whose answer is shown.
+let newest = 0;
+let shown = 0;
+// What each line of a list was made from.
+const drawn = new WeakMap();
 
 function element(name, text, className) {
   const made = document.createElement(name);
@@ -37,7 +47,8 @@ function stateClass(state) {
 
 class SignedOut extends Error {}
 
-async function get(path, signal) {
+// A bot that hangs, or a browser that has no connection left, is told of instead of waited for.
+async function get(path, signal = AbortSignal.timeout(PATIENCE_MS)) {
   const headers = { authorization: "Bearer " + sessionStorage.getItem(KEY) };
   const answer = await fetch("/dashboard/api" + path, { headers, signal, cache: "no-store" });
   if (answer.status === 401) throw new SignedOut();
@@ -78,9 +89,27 @@ at("sign-in").addEventListener("submit", async (event) => {
   }
 });
 
+// Makes anew only the lines that changed, so that focus, selection and what is unfolded stay.
+function renew(list, values, make) {
+  values.forEach((value, place) => {
+    const before = list.children[place];
+    const text = JSON.stringify(value);
+    if (before && drawn.get(before) === text) return;
+    const made = make(value);
+    drawn.set(made, text);
+    if (!before) return list.append(made);
+    const focused = before.contains(document.activeElement);
+    const unfolded = before.querySelector("details[open]") !== null;
+    before.replaceWith(made);
+    if (unfolded) made.querySelector("details").open = true;
+    if (focused) made.querySelector("button, summary").focus({ preventScroll: true });
+  });
+  while (list.children.length > values.length) list.lastElementChild.remove();
+}
+
 function row(task) {
   const made = element("tr");
-  if (open === task.id) made.setAttribute("aria-current", "true");
+  if (task.current) made.setAttribute("aria-current", "true");
   const cells = [task.id, task.state, task.repository + "#" + task.issue, task.actions, spent(task)];
   for (const text of cells) made.append(element("td", text));
   made.children[1].className = stateClass(task.state);
@@ -95,7 +124,7 @@ function row(task) {
 
 async function list() {
   const tasks = await (await get("/tasks")).json();
-  at("list").replaceChildren(...tasks.map(row));
+  renew(at("list"), tasks.map((task) => ({ ...task, current: open === task.id })), row);
   at("none").hidden = tasks.length > 0;
   const live = tasks.filter((task) => task.live).length;
   at("status").textContent = live === 1 ? "1 live task" : live + " live tasks";
@@ -127,8 +156,11 @@ function action(one) {
 }
 
 async function details(id) {
+  const mine = ++newest;
   const { task, actions } = await (await get("/tasks/" + id)).json();
-  if (open !== id) return;
+  // An answer that was overtaken by a later one is older.
+  if (open !== id || mine < shown) return;
+  shown = mine;
   at("title").textContent = "task " + task.id + ": " + task.title;
   const facts = [
     ["state", task.state],
@@ -139,11 +171,20 @@ async function details(id) {
     ["began", moment(task.created_at)],
   ];
   at("facts").replaceChildren(...facts.flatMap(([name, value]) => [element("dt", name), element("dd", value)]));
-  const unfolded = [...at("actions").children].map((line) => line.firstChild.open);
-  at("actions").replaceChildren(...actions.map(action));
-  unfolded.forEach((is, place) => {
-    if (is && at("actions").children[place]) at("actions").children[place].firstChild.open = true;
-  });
+  renew(at("actions"), actions, action);
+}
+
+// Asks for the details soon, once for all events that come until then: a long log comes in many parts.
+async function renewDetails() {
+  changed = true;
+  if (renewing) return;
+  renewing = true;
+  while (changed) {
+    await new Promise((soon) => setTimeout(soon, SOON_MS));
+    changed = false;
+    if (sessionStorage.getItem(KEY)) await details(open).catch(trouble);
+  }
+  renewing = false;
 }
 
 function event(line) {
@@ -171,7 +212,7 @@ async function follow(id, after, signal) {
       at("events").prepend(event(line));
       while (at("events").children.length > MOST_EVENTS) at("events").lastChild.remove();
     }
-    await details(id);
+    renewDetails();
   }
 }
 
@@ -208,8 +249,11 @@ function begin() {
   else show(open);
 }
 
-setInterval(() => {
-  if (sessionStorage.getItem(KEY)) list().catch(trouble);
+setInterval(async () => {
+  if (listing || !sessionStorage.getItem(KEY)) return;
+  listing = true;
+  await list().catch(trouble);
+  listing = false;
 }, REFRESH_MS);
 
 if (sessionStorage.getItem(KEY)) begin();

@@ -226,6 +226,13 @@ async fn the_page_shows_a_task_as_it_works_and_markup_as_text() {
         browser.shows("document.getElementById('events').textContent.includes('action_finished')");
         browser.shows("document.getElementById('actions').textContent.includes('exit 0')");
         browser.shows("document.getElementById('facts').textContent.includes('paused') || document.getElementById('facts').textContent.includes('review')");
+        // Who uses the keyboard stays where they are when the list is read again.
+        browser.value("document.querySelector('#list button').focus(); performance.clearResourceTimings()");
+        browser.shows(
+            "performance.getEntriesByType('resource').filter((it) => it.name.endsWith('/api/tasks')).length > 2",
+        );
+        let focused = "document.activeElement === document.querySelector('#list button')";
+        assert_eq!(browser.value(focused), json!(true));
         let output = "document.getElementById('actions').textContent.includes('<script>document.title')";
         browser.shows(output);
         assert_eq!(browser.value("document.querySelectorAll('img, #tasks script').length"), json!(0));

@@ -160,14 +160,14 @@ impl Bot {
             tracing::warn!(?trouble, "the rules of a sandbox that stands could not be made anew");
         }
         let reader = reader(&parts, &machine, &addresses, &effects);
-        let (barrier, works) = (parts.barrier.clone(), parts.works.clone());
+        let (barrier, works, bell) = (parts.barrier.clone(), parts.works.clone(), Arc::new(Notify::new()));
         let outbox =
             Outbox::new(machine.clone(), effects.clone(), barrier, works.clone(), parts.cut.clone(), stopping.clone());
-        let bell = Arc::new(Notify::new());
         let intake = Arc::new(Intake::new(reader, bell.clone(), stopping.clone()));
         reap(&parts).await?;
         let hosts = || Hosts::of(&parts, &machine, effects.clone(), intake.clone(), registry.rung.clone(), &stopping);
         let hosts = parts.store.is_shared().then(hosts);
+        let (for_hooks, for_ops) = ports(&config).await?;
         let mut at_work = at_work(&parts, &machine, moved, &outbox, intake.clone(), &stopping);
         at_work.extend([test_runs, ci].map(|begin| begin(&parts, &machine, &effects, &stopping)));
         let clients = clients(&config);
@@ -191,8 +191,8 @@ impl Bot {
             upstreams,
             dashboard: Dashboard::new(stopping.clone()),
         };
-        let (listening, hooks) = serve_hooks(&config, hooks, &stopping).await?;
-        let (listener, ops) = serve_ops(&config, ops, &stopping).await?;
+        let (listening, hooks) = serve_hooks(for_hooks, &config, hooks, &stopping)?;
+        let (listener, ops) = serve_ops(for_ops, ops, &stopping)?;
         let listeners = vec![
             works.once("the hooks' listener", stopping.clone(), listening),
             works.once("the operations' listener", stopping.clone(), listener),
@@ -452,18 +452,28 @@ async fn bind(at: SocketAddr) -> Result<TcpListener> {
     })
 }
 
+/// The ports of the hooks and of operations, opened before anything works: a start that fails must begin no effect, which may cost money.
+async fn ports(config: &Process) -> Result<(TcpListener, TcpListener)> {
+    Ok((bind(config.listen.webhooks).await?, bind(config.listen.ops).await?))
+}
+
 type Listening = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
-async fn serve_hooks(config: &Process, hooks: Hooks, stopping: &CancellationToken) -> Result<(Listening, SocketAddr)> {
-    let listener = LimitedListener { listener: bind(config.listen.webhooks).await?, clients: hooks.clients.clone() };
+fn serve_hooks(
+    listener: TcpListener,
+    config: &Process,
+    hooks: Hooks,
+    stopping: &CancellationToken,
+) -> Result<(Listening, SocketAddr)> {
+    let listener = LimitedListener { listener, clients: hooks.clients.clone() };
     let address = listener.local_addr()?;
     let router = hook_router(Arc::new(hooks), config.listen.max_body_bytes);
     let serve = axum::serve(listener, router.into_make_service_with_connect_info::<Peer>());
     Ok((Box::pin(ended(serve.with_graceful_shutdown(stop(stopping)), address)), address))
 }
 
-async fn serve_ops(config: &Process, ops: Ops, stopping: &CancellationToken) -> Result<(Listening, SocketAddr)> {
-    let listener = bind(config.listen.ops).await?;
+fn serve_ops(listener: TcpListener, ops: Ops, stopping: &CancellationToken) -> Result<(Listening, SocketAddr)> {
+    let listener = LimitedListener { listener, clients: ClientLimits::of_operations() };
     let address = listener.local_addr()?;
     let serve = axum::serve(listener, ops_router(Arc::new(ops), address));
     Ok((Box::pin(ended(serve.with_graceful_shutdown(stop(stopping)), address)), address))

@@ -1,6 +1,6 @@
 //! Brings repositories in step with their upstreams, each once in `upstream.sync_s`, those alone that are this host's.
 //!
-//! Owns when that is tried again, and what is logged of it. Tests: `tests/stories/upstream.rs`.
+//! Owns when that is tried again, and what is logged of it. Tests: below, and `tests/stories/upstream.rs`.
 
 use super::entries::with_source;
 use super::hosts::host_address;
@@ -66,7 +66,7 @@ impl InStep {
         let mut known: HashMap<String, SyncSchedule> = HashMap::new();
         let (mut under_way, mut busy) = (FuturesUnordered::new(), HashSet::new());
         loop {
-            for entry in self.config.repositories().iter().filter(|entry| !entry.upstream.is_empty()) {
+            for entry in in_line(self.config.repositories().to_vec(), &known, |key| self.upstreams.is_asked(key)) {
                 let due = known.entry(entry.key.clone()).or_default().due.is_none_or(|at| at <= Instant::now());
                 let free = self.machine.leases().holds(&entry.key) && under_way.len() < AT_ONCE;
                 if !free || busy.contains(&entry.key) {
@@ -75,7 +75,7 @@ impl InStep {
                 let asked = self.upstreams.take_asked(&entry.key);
                 if asked || due && !every.is_zero() {
                     busy.insert(entry.key.clone());
-                    under_way.push(self.one(entry.clone()));
+                    under_way.push(self.one(entry));
                 }
             }
             tokio::select! {
@@ -135,6 +135,18 @@ impl InStep {
     }
 }
 
+/// Those with an upstream in the order in which they are compared: first what somebody asked for, then what has been due for longest. Otherwise the
+/// last of many would never be compared where the first ones are due again before them.
+fn in_line(
+    mut entries: Vec<Arc<Repository>>,
+    known: &HashMap<String, SyncSchedule>,
+    asked: impl Fn(&str) -> bool,
+) -> Vec<Arc<Repository>> {
+    entries.retain(|entry| !entry.upstream.is_empty());
+    entries.sort_by_cached_key(|entry| (!asked(&entry.key), known.get(&entry.key).and_then(|it| it.due)));
+    entries
+}
+
 /// Says what came of it, and when it is tried again.
 fn note(key: &str, known: &mut SyncSchedule, done: Done, every: Duration) {
     let told = match &done {
@@ -161,4 +173,29 @@ fn note(key: &str, known: &mut SyncSchedule, done: Done, every: Duration) {
         Err(_) => tracing::warn!(repository = key, "not brought in step with its upstream: {told}"),
     }
     known.logged = told;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_somebody_asked_for_comes_first_and_then_what_has_been_due_for_longest() {
+        let entry = |key: &str, upstream: &str| {
+            Arc::new(Repository { key: key.into(), upstream: upstream.into(), ..Repository::default() })
+        };
+        let mut entries = ["a", "b", "c", "d"].map(|key| entry(key, "https://git.example/lab/shop.git")).to_vec();
+        entries.push(entry("e", ""));
+        let now = Instant::now();
+        let due = |key: &str, s: u64| {
+            (key.to_owned(), SyncSchedule { due: Some(now + Duration::from_secs(s)), ..SyncSchedule::default() })
+        };
+        let known = HashMap::from([due("a", 2), due("b", 1), due("d", 3)]);
+        let line = |asked: &str| -> Vec<String> {
+            let line = in_line(entries.clone(), &known, |key| key == asked);
+            line.iter().map(|entry| entry.key.clone()).collect()
+        };
+        assert_eq!(line(""), ["c", "b", "a", "d"], "one that was never compared has waited since the start");
+        assert_eq!(line("d"), ["d", "c", "b", "a"]);
+    }
 }

@@ -205,6 +205,13 @@ fn noted(place: &Path) -> Option<Position> {
     serde_json::from_slice(&std::fs::read(place).ok()?).ok()
 }
 
+/// Notes it, whole or not at all: after an empty note, as a full disk or a kill would leave, the router's log would be stored and counted again.
+fn note(place: &Path, read: Option<&Position>) -> std::io::Result<()> {
+    let new = place.with_extension("json.new");
+    std::fs::write(&new, serde_json::to_vec(&read)?)?;
+    std::fs::rename(&new, place)
+}
+
 /// The router that a configuration asks for.
 pub fn router_spec(config: &Process) -> RouterSpec {
     let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
@@ -251,8 +258,7 @@ pub async fn keep_log(inbox: &mut LogInbox, store: &Store, egress: &SandboxEgres
         }
         inbox.read = read;
         egress.log_stored(inbox.read.clone().unwrap_or_default());
-        let note = serde_json::to_vec(&inbox.read).map_err(std::io::Error::other);
-        if let Err(error) = note.and_then(|note| std::fs::write(&inbox.place, note)) {
+        if let Err(error) = note(&inbox.place, inbox.read.as_ref()) {
             tracing::warn!(%error, "where the router's log was read to could not be noted");
         }
     }
@@ -292,6 +298,18 @@ mod tests {
             "up": 0, "down": 0, "ms": ms, "reason": "", "count": 1
         });
         serde_json::from_value(entry).unwrap()
+    }
+
+    #[test]
+    fn a_position_that_cannot_be_written_leaves_the_one_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join("router-log.json");
+        let position = |n| ("life".to_owned(), n);
+        note(&place, Some(&position(7))).unwrap();
+        note(&place, Some(&position(8))).unwrap();
+        std::fs::create_dir(dir.path().join("router-log.json.new")).unwrap();
+        assert!(note(&place, Some(&position(9))).is_err());
+        assert_eq!(noted(&place), Some(position(8)));
     }
 
     #[tokio::test]

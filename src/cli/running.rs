@@ -19,9 +19,13 @@ pub async fn tell(config: &Process, path: &str, body: &impl Serialize) -> Result
     let at = config.listen.ops;
     let client = Client::builder().timeout(PATIENCE).no_proxy().redirect(redirect::Policy::none()).build()?;
     let pass = pass(&client, at, &token).await?;
-    let answer = client.post(format!("http://{at}{path}")).bearer_auth(pass.expose()).json(body).send().await;
-    let answer = answer.map_err(reqwest::Error::without_url).with_context(|| silent(at))?;
-    Ok((answer.status().as_u16(), answer.text().await.map_err(reqwest::Error::without_url)?))
+    let unanswered = |error: reqwest::Error| {
+        let what = if error.is_connect() { silent(at) } else { broken_off(at) };
+        anyhow::Error::new(error.without_url()).context(what)
+    };
+    let post = client.post(format!("http://{at}{path}")).bearer_auth(pass.expose()).json(body);
+    let answer = post.send().await.map_err(unanswered)?;
+    Ok((answer.status().as_u16(), answer.text().await.map_err(unanswered)?))
 }
 
 /// What the running bot accepts in place of the token; only of one that proves that it has the token, because while the bot is away anybody
@@ -40,6 +44,14 @@ async fn pass(client: &Client, at: SocketAddr, token: &Secret) -> Result<Secret>
         let hint = format!("`ss -ltnp` shows who has port {}; end it, then restart `caisson serve`", at.port());
         Complaint::new(what).because("it does not prove that it has ops.token, which it was not sent").hint(hint).into()
     })
+}
+
+/// Of a bot that was there, and may have done what it was told.
+fn broken_off(at: SocketAddr) -> String {
+    format!(
+        "the `caisson serve` on {at} took this and gave no answer: it may carry it out all the same, so look what came of it before you \
+         repeat it"
+    )
 }
 
 fn silent(at: SocketAddr) -> String {
@@ -76,6 +88,7 @@ pub async fn reload(config: &Process) -> Reload {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::OperatorAccess;
     use std::sync::{Arc, Mutex};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
@@ -106,6 +119,32 @@ mod tests {
         Secret::read_or_make(&dir.path().join("ops.token")).unwrap();
         let why = tell(&config, "/tasks/7/stop", &()).await.expect_err("no bot").to_string();
         assert!(why.contains("127.0.0.1:9") && why.contains("listen.ops was changed"), "{why}");
+    }
+
+    /// Whoever believed that would give an order again that is being carried out.
+    #[tokio::test]
+    async fn a_bot_that_took_an_order_and_does_not_answer_is_not_called_absent() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = listener.local_addr().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let text = format!("state_dir = \"{}\"\n[listen]\nops = \"{at}\"\n", dir.path().display());
+        let config = Process::from_layers(&dir.path().join("caisson.toml"), &text, &|_| None).unwrap();
+        let bot = OperatorAccess::new(Secret::read_or_make(&dir.path().join("ops.token")).unwrap()).unwrap();
+        let ended = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut bytes = [0; 4096];
+            let read = stream.read(&mut bytes).await.unwrap();
+            let request = String::from_utf8_lossy(&bytes[..read]);
+            let nonce = request.split("nonce=").nth(1).unwrap().split(' ').next().unwrap();
+            let body = serde_json::to_string(&bot.proof(at, nonce).unwrap()).unwrap();
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            stream.write_all((head + &body).as_bytes()).await.unwrap();
+            let (mut order, _) = listener.accept().await.unwrap();
+            order.read(&mut [0; 64]).await.unwrap()
+        });
+        let why = tell(&config, "/tasks/7/delete", &()).await.expect_err("no answer").to_string();
+        assert!(why.contains("may carry it out all the same") && !why.contains("another caisson"), "{why}");
+        assert!(ended.await.unwrap() > 0, "it was told");
     }
 
     #[tokio::test]

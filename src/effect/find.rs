@@ -1,12 +1,17 @@
 //! Asks the forge again where repositories are, and whether one is archived.
 
 use super::repository::{Repositories, request};
+use crate::config::process::Repository;
 use crate::trouble::Trouble;
 use domain::Task;
+use futures_util::{StreamExt, stream};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long the start waits for the forge.
 const FIND: Duration = Duration::from_secs(5);
+/// Requests at once: each takes a descriptor, of which a process often has only 1,024.
+const LOOKS: usize = 32;
 
 impl Repositories {
     /// Asks the forge where a task's repository is now; true if it moved since it was last seen.
@@ -30,14 +35,14 @@ impl Repositories {
 
     /// Looks up every repository by its id before the first round of readings; bounded in time.
     pub async fn find_all(&self) {
-        let entries = self.config.repositories();
-        let looks = entries.iter().map(|entry| async move {
-            match tokio::time::timeout(FIND, self.addresses.look(entry)).await {
+        let until = tokio::time::Instant::now() + FIND;
+        let look = |entry: Arc<Repository>| async move {
+            match tokio::time::timeout_at(until, self.addresses.look(&entry)).await {
                 Ok(Ok(_)) => {}
                 Ok(Err(error)) => tracing::warn!(%error, key = entry.key, "the repository was not found by its id"),
                 Err(_) => tracing::warn!(key = entry.key, "the forge does not say where the repository is"),
             }
-        });
-        futures_util::future::join_all(looks).await;
+        };
+        stream::iter(self.config.repositories().to_vec()).for_each_concurrent(LOOKS, look).await;
     }
 }

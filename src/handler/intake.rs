@@ -12,7 +12,7 @@ use crate::store::{DAY_MS, Delivery, StoreError};
 use crate::supervise::caught;
 use crate::thread::first;
 use crate::trouble::Trouble;
-use futures_util::{StreamExt, future::join_all, stream};
+use futures_util::{StreamExt, stream};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -27,6 +27,8 @@ const MOST: usize = 2_000;
 const OVERLAP_MS: i64 = 120_000;
 /// An idle repository's address is looked up once in so many rounds.
 const LOOKED_UP_EVERY: u32 = 10;
+/// Repositories that a round looks at at once: each takes two connections to the forge, and a process often has only 1,024 descriptors.
+const LOOKS: usize = 32;
 /// Concurrent readings of a round, so that one that the forge answers slowly delays few others.
 const READINGS: usize = 4;
 /// Concurrent readings that deliveries ask for; at most two of one thread.
@@ -238,9 +240,8 @@ impl Intake {
         self.reader.see_triggers(&repositories, clock).await?;
         self.reader.look_for_own(&repositories, clock).await?;
         let terms: Vec<Option<u64>> = repositories.iter().map(|entry| leases.term(&entry.key)).collect();
-        let found =
-            join_all(repositories.iter().map(|entry| self.look_around(entry, clock, busy_at.contains(&entry.key))))
-                .await;
+        let looks = repositories.iter().map(|entry| self.look_around(entry, clock, busy_at.contains(&entry.key)));
+        let found = few_at_once(looks.collect()).await;
         let mut seen = Vec::new();
         for ((entry, term), found) in repositories.into_iter().zip(terms).zip(found) {
             match found {
@@ -352,6 +353,14 @@ impl Intake {
     }
 }
 
+/// What comes of each, in their order. One that takes long holds up no other for its place in it.
+async fn few_at_once<F: Future>(looks: Vec<F>) -> Vec<F::Output> {
+    let looks: Vec<_> = looks.into_iter().enumerate().map(|(n, look)| async move { (n, look.await) }).collect();
+    let mut found: Vec<_> = stream::iter(looks).buffer_unordered(LOOKS).collect().await;
+    found.sort_by_key(|(n, _)| *n);
+    found.into_iter().map(|(_, found)| found).collect()
+}
+
 /// Name of the watermark of the last round that looked up the address which it read at.
 fn looked_up(key: &str) -> String {
     format!("looked-up:{key}")
@@ -377,7 +386,28 @@ fn about(wake: &Wake, repository: i64, me: i64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DAY_MS, OVERLAP_MS, Wake, WakeKind, about, since};
+    use super::{DAY_MS, LOOKS, OVERLAP_MS, Wake, WakeKind, about, few_at_once, since};
+    use std::cell::Cell;
+
+    #[tokio::test]
+    async fn a_round_looks_at_few_of_many_repositories_at_once() {
+        let (underway, most) = (Cell::new(0), Cell::new(0));
+        let look = |n: usize| {
+            let (underway, most) = (&underway, &most);
+            async move {
+                underway.set(underway.get() + 1);
+                most.set(most.get().max(underway.get()));
+                // The earlier ones take longer.
+                for _ in n..200 {
+                    tokio::task::yield_now().await;
+                }
+                underway.set(underway.get() - 1);
+                n
+            }
+        };
+        let found = few_at_once((0..200).map(look).collect()).await;
+        assert_eq!((found, most.get()), ((0..200).collect::<Vec<_>>(), LOOKS));
+    }
 
     #[test]
     fn a_round_reads_from_the_last_one_on_whatever_became_of_the_clock() {

@@ -43,7 +43,7 @@ impl OperatorAccess {
     }
 
     /// The proof for who sent this nonce to the listener at `at`; none if it is no nonce.
-    pub(super) fn proof(&self, at: SocketAddr, nonce: &str) -> Option<BotProof> {
+    pub fn proof(&self, at: SocketAddr, nonce: &str) -> Option<BotProof> {
         let proven = || BotProof { run: self.run.clone(), proof: proof(&self.token, at, nonce, &self.run) };
         is_nonce(nonce).then(proven)
     }

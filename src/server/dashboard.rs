@@ -2,12 +2,12 @@
 //! task`.
 //!
 //! Owns the routes below `/dashboard`. The page in `dashboard/` loads nothing from elsewhere, and inserts data as text.
-//! Tests: `tests/dashboard.rs`.
+//! Tests: below, and `tests/dashboard.rs`.
 
 use super::ops::{Ops, proven};
 use super::sessions::{CODE_LASTS, MOST_STREAMS};
 use super::shown::{shown, shown_json};
-use crate::store::{ActionRow, StoreError, TaskRow};
+use crate::store::{ActionRow, Store, StoreError, TaskRow};
 use axum::body::Body;
 use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
@@ -21,11 +21,12 @@ use futures_util::{Stream, StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::convert::Infallible;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 
-/// The most tasks of the list.
+/// The most tasks of the list; beyond them only those that have not ended.
 const MOST_TASKS: u32 = 200;
 /// The most events of a stream that are read at once: a page that reads slowly keeps no more of a long log in memory.
 const MOST_EVENTS: u32 = 32;
@@ -106,13 +107,22 @@ fn given(headers: &HeaderMap) -> &str {
 /// Refuses requests by a foreign host name (DNS rebinding), whose page would act as the dashboard.
 async fn on_this_machine(request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(host, |(name, _)| name);
-    match ["127.0.0.1", "localhost", "[::1]"].contains(&name) {
+    match is_this_machine(host) {
         true => next.run(request).await,
         false => {
-            (StatusCode::MISDIRECTED_REQUEST, "the dashboard answers under 127.0.0.1 and localhost").into_response()
+            let text = "the dashboard answers under localhost and addresses of loopback";
+            (StatusCode::MISDIRECTED_REQUEST, text).into_response()
         }
     }
+}
+
+/// Whether a request's host is this machine by a name that nobody else can have: `listen.ops` may be any address of loopback.
+fn is_this_machine(host: &str) -> bool {
+    let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(host, |(name, _)| name);
+    let six = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    name == "localhost"
+        || name.parse::<Ipv4Addr>().is_ok_and(|it| it.is_loopback())
+        || six.is_some_and(|it| it.parse::<Ipv6Addr>().is_ok_and(|it| it.is_loopback()))
 }
 
 fn may_look(ops: &Ops, headers: &HeaderMap) -> Result<(), Refused> {
@@ -139,7 +149,17 @@ fn shown_answer(answer: impl Serialize) -> Result<Response, Refused> {
 
 async fn tasks(State(ops): State<Arc<Ops>>, headers: HeaderMap) -> Result<Response, Refused> {
     may_look(&ops, &headers)?;
-    shown_answer(ops.machine.store().tasks(MOST_TASKS).await.map_err(failed)?)
+    shown_answer(newest_and_live(ops.machine.store(), MOST_TASKS).await.map_err(failed)?)
+}
+
+/// So many of the newest tasks, and all older ones that have not ended, which the page counts.
+async fn newest_and_live(store: &Store, most: u32) -> Result<Vec<TaskRow>, StoreError> {
+    let mut tasks = store.tasks(most).await?;
+    if let Some(oldest) = tasks.last().map(|task| task.id) {
+        let live = store.live_tasks().await?;
+        tasks.extend(live.into_iter().rev().filter(|task| task.id < oldest));
+    }
+    Ok(tasks)
 }
 
 /// The present state of one task.
@@ -226,4 +246,35 @@ fn follow(
         Some((stream::iter(messages), (ops, session, last, permit)))
     })
     .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::tests::{created, feed_at};
+    use domain::Input;
+
+    #[tokio::test]
+    async fn a_task_that_has_not_ended_is_listed_however_old_it_is() {
+        let dir = tempfile::tempdir().expect("dir");
+        let store = Store::open(dir.path()).await.expect("open");
+        let old = created(&store, "opened:3").await;
+        let ended = created(&store, "opened:4").await;
+        let new = created(&store, "opened:5").await;
+        feed_at(20, &store, &ended, "closed", Input::IssueClosed).await;
+        for (most, listed) in [(1, vec![new.id.0, old.id.0]), (3, vec![new.id.0, ended.id.0, old.id.0])] {
+            let tasks = newest_and_live(&store, most).await.expect("read");
+            assert_eq!(tasks.iter().map(|task| task.id).collect::<Vec<_>>(), listed);
+        }
+    }
+
+    #[test]
+    fn the_page_answers_at_every_address_that_it_may_listen_on_and_under_no_other_name() {
+        for host in ["127.0.0.1:8441", "127.0.0.2:8441", "127.0.0.1", "localhost:8441", "[::1]:8441", "[::1]"] {
+            assert!(is_this_machine(host), "{host}");
+        }
+        for host in ["", "caisson.example:8441", "127.0.0.1.example:8441", "192.0.2.7:8441", "[::2]:8441", "::1"] {
+            assert!(!is_this_machine(host), "{host}");
+        }
+    }
 }

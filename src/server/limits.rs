@@ -1,4 +1,4 @@
-//! Limits in front of the hooks: connections in all and per address, how long each lasts, and bad signatures per minute. Beyond them
+//! Limits of both listeners: connections in all and per address, and how long each lasts; of the hooks also bad signatures per minute. Beyond them
 //! connections are closed at once, or answered 429 before a body is read, so that nobody can exhaust the bot or guess secrets. One address is
 //! an IPv4 address, or the 64 bits of an IPv6 address that a provider gives to one client. A forge that is refused loses only time,
 //! because the bot reads again by itself. Tests: below, in `webhook.rs`, and `tests/stories/hooks.rs`.
@@ -22,7 +22,7 @@ use tokio::time::Sleep;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Limits of the hooks' listener.
+/// Limits of a listener; the default is the hooks'.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// The most connections of one address at once.
@@ -49,6 +49,8 @@ impl Default for Limits {
 pub struct ClientLimits {
     limits: Limits,
     counters: Mutex<Counters>,
+    /// Counts a connection that was closed at once.
+    refused: fn(),
 }
 
 struct Counters {
@@ -74,10 +76,21 @@ struct ClientCounters {
 }
 
 impl ClientLimits {
-    /// Empty counters with these limits.
+    /// Empty counters with these limits, for the hooks.
     pub fn new(limits: Limits) -> Arc<Self> {
+        Self::counting(limits, || metrics::counter!("caisson_hooks_total", "result" => "crowded").increment(1))
+    }
+
+    /// Empty counters for the operations' listener. With the hooks' connections it leaves descriptors for the rest of the process, whoever on this
+    /// machine opens as many as they can. A connection lasts longer, because a page follows a task on one.
+    pub fn of_operations() -> Arc<Self> {
+        let limits = Limits { connections: 64, total: 128, lifetime: Duration::from_secs(3600), ..Limits::default() };
+        Self::counting(limits, || metrics::counter!("caisson_ops_refused_total").increment(1))
+    }
+
+    fn counting(limits: Limits, refused: fn()) -> Arc<Self> {
         let counters = Counters { clients: HashMap::new(), open: 0, swept: Instant::now() };
-        Arc::new(Self { limits, counters: Mutex::new(counters) })
+        Arc::new(Self { limits, counters: Mutex::new(counters), refused })
     }
 
     pub(super) fn limits(&self) -> Limits {
@@ -148,7 +161,7 @@ impl Drop for Connection {
     }
 }
 
-/// The listener of the hooks with its limits.
+/// A listener with its limits.
 pub struct LimitedListener {
     /// The listening port.
     pub listener: TcpListener,
@@ -168,7 +181,7 @@ impl Listener for LimitedListener {
                     let end = Box::pin(tokio::time::sleep(self.clients.limits.lifetime));
                     return (CountedStream { stream, end, _connection: connection }, from);
                 }
-                None => metrics::counter!("caisson_hooks_total", "result" => "crowded").increment(1),
+                None => (self.clients.refused)(),
             }
         }
     }

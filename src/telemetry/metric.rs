@@ -28,12 +28,18 @@ pub struct Metric {
 }
 
 /// Every metric of the process. Labels have only values of our own and keys of configured repositories: no login, path or host.
-pub const METRICS: [Metric; 6] = [
+pub const METRICS: [Metric; 7] = [
     Metric {
         name: "caisson_hooks_total",
         kind: MetricKind::Counter,
         labels: "repository, result",
         help: "Hooks that arrived, by what became of them and, where it is known, by repository.",
+    },
+    Metric {
+        name: "caisson_ops_refused_total",
+        kind: MetricKind::Counter,
+        labels: "",
+        help: "Connections to the operations' listener that were closed at once, because too many were open.",
     },
     Metric {
         name: "caisson_effect_seconds",

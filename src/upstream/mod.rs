@@ -107,6 +107,11 @@ impl Upstreams {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned());
     }
 
+    /// Whether somebody asked for a round of this repository that was not taken up yet.
+    pub fn is_asked(&self, key: &str) -> bool {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).contains(key)
+    }
+
     /// Whether somebody asked for a round of this repository, which is taken up by that.
     pub fn take_asked(&self, key: &str) -> bool {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).remove(key)

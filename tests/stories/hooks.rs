@@ -7,6 +7,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use reqwest::{Client, StatusCode};
 use sha2::Sha256;
 use std::time::{Duration, Instant};
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
 
 fn signed(secret: &str, body: &[u8]) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("any length");
@@ -165,6 +167,26 @@ async fn health_readiness_and_metrics_stand_apart() {
         (told.status(), told.text().await.expect("read").as_str()),
         (StatusCode::NOT_FOUND, "there is no task 1")
     );
+}
+
+/// Whoever on this machine opens as many as they can leaves the bot what it needs for its work.
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_to_the_operations_listener_have_a_limit() {
+    let world = World::new(FIX).await;
+    let address = world.ops().trim_start_matches("http://").to_owned();
+    let mut open = Vec::new();
+    for _ in 0..64 {
+        open.push(TcpStream::connect(&address).await.expect("connected"));
+    }
+    let mut further = TcpStream::connect(&address).await.expect("connected");
+    let read = tokio::time::timeout(PATIENCE, further.read(&mut [0; 8])).await.expect("it is closed at once");
+    assert!(matches!(read, Ok(0) | Err(_)), "{read:?}");
+    drop(open);
+    let end = Instant::now() + PATIENCE;
+    while reqwest::get(format!("{}/healthz", world.ops())).await.is_err() {
+        assert!(Instant::now() < end, "places are not given back");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

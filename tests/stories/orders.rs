@@ -1,11 +1,14 @@
 //! The operator's orders on the command line, with and without a running bot.
 
-use crate::world::{FIX, PATIENCE, REPO, World, git};
+use crate::world::{FIX, PATIENCE, REPO, World, git, parts};
+use caisson::bot::Bot;
+use caisson::config::Process;
 use caisson::secret::Secret;
 use caisson::server::{BotProof, nonce};
 use domain::TaskId;
 use std::fs::File;
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Runs the program with this world's configuration.
@@ -178,6 +181,35 @@ async fn an_order_while_no_bot_runs_is_obeyed_and_carried_out_by_the_next() {
     world.start().await;
     world.until_said(pull, "Stopped by `operator`").await;
     world.nothing_left().await;
+}
+
+/// What a life began that then ends at once may cost money again in the next one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_that_finds_its_port_taken_begins_nothing() {
+    let mut world = World::new(FIX).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("awaiting-review").await;
+    world.stop().await;
+    let stopped = caisson(&world, &["task", "stop", "1"]).await;
+    assert!(stopped.status.success(), "{}", said(&stopped));
+    let db = world.by_hand().await;
+    let due = async || -> i64 {
+        let sql = "SELECT COUNT(*) FROM effects WHERE state = 'pending'";
+        sqlx::query_scalar(sql).fetch_one(&db).await.expect("a number")
+    };
+    let before = due().await;
+    assert!(before > 0, "nothing is due");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let mut config = Process::load(&world.dir.path().join("caisson.toml")).expect("a configuration");
+    config.listen.ops = taken.local_addr().expect("an address");
+    let (broker, barrier, inspector) = (world.broker.clone(), world.barrier.subscribe(), world.inspector.clone());
+    let refused = Bot::start(parts(Arc::new(config), broker, None, barrier, inspector).await).await;
+    let why = format!("{:#}", refused.err().expect("the port is taken"));
+    assert!(why.contains("another program has the port"), "{why}");
+    // Time in which it would begin.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(due().await, before);
+    db.close().await;
 }
 
 /// The task's refs in the bot's own repository.

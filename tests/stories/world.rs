@@ -451,7 +451,7 @@ impl Inspector for Inspected {
     }
 }
 
-async fn parts(
+pub async fn parts(
     config: Arc<Process>,
     broker: Arc<LocalBroker>,
     doors: Option<Arc<Doors>>,
