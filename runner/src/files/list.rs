@@ -31,7 +31,8 @@ pub fn walk(scope: &Scope<'_>, path: &str, depth: u32) -> Result<(PathBuf, Walk)
         return FileError::sentence(format!("{} leads out of the workspace", show(&relative)));
     };
     let inside = inside.to_owned();
-    let Some(mut builder) = walker(&start, scope.workspace.has_rules()) else {
+    let stop = scope.stop.clone();
+    let Some(mut builder) = walker(&start, scope.workspace.has_rules(), move || stop.is_cancelled()) else {
         return FileError::sentence(format!(
             "a .gitignore or .ignore here is no regular file or longer than {} KiB: mend it with bash first",
             LONGEST_RULES >> 10
