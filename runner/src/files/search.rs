@@ -25,18 +25,63 @@ const REMEMBERED: usize = 16 << 20;
 const PIECE: usize = 8 << 10;
 
 /// A file that can't be read on once the search was stopped, because some patterns take long for each byte.
-struct UntilStopped<'a> {
+struct Text<'a> {
     file: File,
     stop: &'a CancellationToken,
+    /// Whether lines that end with CR LF are read as if they ended with LF, so that `$` matches there.
+    without_cr: bool,
+    /// Whether the last byte read was a CR that was not given out yet.
+    cr: bool,
+    piece: Vec<u8>,
+    /// How much of the piece was given out.
+    given: usize,
 }
 
-impl Read for UntilStopped<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+impl<'a> Text<'a> {
+    fn of(file: File, stop: &'a CancellationToken, without_cr: bool) -> Self {
+        Self { file, stop, without_cr, cr: false, piece: Vec::new(), given: 0 }
+    }
+
+    /// Reads the next piece; false at the file's end.
+    fn refill(&mut self) -> io::Result<bool> {
         if self.stop.is_cancelled() {
             return Err(io::Error::other("the search was stopped"));
         }
-        let most = buffer.len().min(PIECE);
-        self.file.read(&mut buffer[..most])
+        let mut bytes = [0; PIECE];
+        let count = self.file.read(&mut bytes)?;
+        let bytes = &bytes[..count];
+        self.piece.clear();
+        self.given = 0;
+        if !self.without_cr || !self.cr && !bytes.contains(&b'\r') {
+            self.piece.extend_from_slice(bytes);
+            return Ok(count > 0);
+        }
+        for &byte in bytes {
+            if self.cr && byte != b'\n' {
+                self.piece.push(b'\r');
+            }
+            self.cr = byte == b'\r';
+            self.piece.extend((!self.cr).then_some(byte));
+        }
+        if count == 0 && std::mem::take(&mut self.cr) {
+            self.piece.push(b'\r');
+        }
+        Ok(count > 0 || !self.piece.is_empty())
+    }
+}
+
+impl Read for Text<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.given == self.piece.len() {
+            if !self.refill()? {
+                return Ok(0);
+            }
+        }
+        let left = &self.piece[self.given..];
+        let count = left.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&left[..count]);
+        self.given += count;
+        Ok(count)
     }
 }
 
@@ -47,6 +92,8 @@ struct SearchOutput {
     left: usize,
     files: usize,
     unread: usize,
+    /// As in [`Text`]: not where the pattern may name a CR.
+    without_cr: bool,
 }
 
 /// Collects the matches of one file.
@@ -75,6 +122,13 @@ impl Sink for InFile<'_> {
     }
 }
 
+impl SearchOutput {
+    fn new(cap: usize, pattern: &str) -> Self {
+        let names_cr = ["\r", "\\r", "\\x", "\\u", "\\U"].iter().any(|word| pattern.contains(word));
+        Self { out: String::new(), cap, shown: 0, left: 0, files: 0, unread: 0, without_cr: !names_cr }
+    }
+}
+
 fn matcher(pattern: &str) -> Result<RegexMatcher, FileError> {
     let mut builder = RegexMatcherBuilder::new();
     builder.line_terminator(Some(b'\n')).size_limit(PROGRAM).dfa_size_limit(REMEMBERED);
@@ -87,7 +141,7 @@ pub fn search(scope: &Scope<'_>, pattern: &str, path: &str, glob: Option<&str>) 
     let filter = Filter::new(glob)?;
     let (start, walk) = walk(scope, path, 0)?;
     let mut searcher = SearcherBuilder::new().binary_detection(BinaryDetection::quit(0)).line_number(true).build();
-    let mut found = SearchOutput { out: String::new(), cap: scope.cap, shown: 0, left: 0, files: 0, unread: 0 };
+    let mut found = SearchOutput::new(scope.cap, pattern);
     for entry in walk.flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file())) {
         if scope.stop.is_cancelled() {
             break;
@@ -130,7 +184,7 @@ fn search_file(
     if !file.metadata().is_ok_and(|meta| meta.len() <= MAX_FILE) {
         return false;
     }
-    let file = UntilStopped { file, stop: scope.stop };
+    let file = Text::of(file, scope.stop, found.without_cr);
     searcher.search_reader(matcher, file, InFile { path: &path, found }).is_ok()
 }
 
@@ -154,7 +208,7 @@ mod tests {
         let matcher = matcher("needle").expect("a pattern");
         let read = |stop: &CancellationToken| {
             let scope = Scope { workspace: &workspace, cap: 1000, stop };
-            let mut found = SearchOutput { out: String::new(), cap: 1000, shown: 0, left: 0, files: 0, unread: 0 };
+            let mut found = SearchOutput::new(scope.cap, "needle");
             let whole = search_file(&scope, &mut Searcher::new(), &matcher, Path::new("a"), &mut found);
             (whole, found.shown)
         };
@@ -162,5 +216,23 @@ mod tests {
         assert_eq!(read(&stop), (true, 1));
         stop.cancel();
         assert_eq!(read(&stop), (false, 0));
+    }
+
+    #[test]
+    fn the_end_of_a_line_is_found_whatever_ends_it() {
+        let dir = tempfile::tempdir().expect("a directory");
+        // The line's end lies across two pieces.
+        let text = format!("{}one;\r\ntwo;\r\r\n;\rthree\nfour;\n\r", "x".repeat(PIECE - 5));
+        std::fs::write(dir.path().join("a"), text).expect("a file");
+        let workspace = Workspace::open(dir.path()).expect("a workspace");
+        let stop = CancellationToken::new();
+        let scope = Scope { workspace: &workspace, cap: 10_000, stop: &stop };
+        let lines = |pattern: &str| -> Vec<String> {
+            let found = search(&scope, pattern, "a", None).expect("searched");
+            found.lines().filter_map(|line| Some(line.split(':').nth(1)?.to_owned())).collect()
+        };
+        assert_eq!(lines(";$"), ["1", "4"]);
+        assert_eq!(lines(r"\r$"), ["1", "2", "5"]);
+        assert_eq!(lines("^three$|;.three"), ["3"]);
     }
 }
