@@ -18,6 +18,8 @@ use nix::fcntl::OFlag;
 pub const RULES: [&str; 2] = [".gitignore", ".ignore"];
 /// Longest file of rules that a walk reads, in bytes.
 pub const LONGEST_RULES: u64 = 256 << 10;
+/// Longest rule that counts, in bytes: each level of nested alternatives takes stack while a rule is read.
+const LONGEST_RULE: usize = 1000;
 
 /// A file of rules that must not be read: it is no regular file, or longer than a walk reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +52,9 @@ pub fn rules_in(directory: &Path, name: &str) -> Result<Option<Gitignore>, OddRu
         return Err(OddRules);
     }
     let mut builder = GitignoreBuilder::new(directory);
-    for line in String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}').lines() {
-        // A line that can't be parsed matches nothing.
+    let text = String::from_utf8_lossy(&bytes);
+    for line in text.trim_start_matches('\u{feff}').lines().filter(|line| line.len() <= LONGEST_RULE) {
+        // A line that is too long or can't be parsed matches nothing.
         let _ = builder.add_line(None, line);
     }
     Ok(builder.build().ok())
@@ -183,6 +186,18 @@ mod tests {
         assert!(Rules::of_walk(&root.join("piped"), &RULES, false).is_none());
         assert_eq!(rules_in(&root.join("long"), ".gitignore").map(|rules| rules.is_some()), Err(OddRules));
         assert!(matches!(rules_in(&root.join("linked"), ".gitignore"), Ok(None)));
+    }
+
+    #[test]
+    fn a_rule_that_nests_without_end_takes_no_stack_and_matches_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let nested = format!("{}a{}", "{".repeat(100_000), "}".repeat(100_000));
+        write(dir.path(), ".gitignore", &format!("*.log\n{nested}\n/made/\n"));
+        for (path, kept) in [("a", true), ("x.log", false), ("made/x", false)] {
+            write(dir.path(), path, "");
+            let all = walked(dir.path(), dir.path(), &RULES, false);
+            assert_eq!(all.contains(&path.to_owned()), kept, "{path}");
+        }
     }
 
     #[test]

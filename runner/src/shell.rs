@@ -10,6 +10,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
+use nix::sys::signal::Signal;
 use nix::unistd::{AccessFlags, access};
 use protocol::runner::{Limits, Status};
 
@@ -17,24 +18,39 @@ use crate::done::Done;
 use crate::handle::Handle;
 use crate::job::{Job, NO_PIPES, SAVED, STAGES, bash, pipes};
 use crate::session::Session;
-use crate::shell_state::{ShellState, StateFile, bashs_words, text};
+use crate::shell_state::{ShellState, StateFile, bash_begins, bashs_words, text};
 
 /// Variable with the path of a file that bash reads before a command.
 const BASH_ENV: &str = "BASH_ENV";
 /// Note for a shell that ended by itself and reported nothing.
 const UNTOLD: &str = "the directory and the variables it left are not known (exec, or an EXIT trap of its own): the next command begins where this one began";
+/// Note for a bash that ended before it came to its command.
+const NOT_STARTED: &str = "bash did not start with the variables that earlier commands exported, as LD_LIBRARY_PATH or LD_PRELOAD: the next command begins without any of them";
 
 /// Runs a command to its end.
 pub async fn run(session: &Arc<Session>, handle: &Arc<Handle>, command: String, limits: Limits) -> Done {
     let (mut job, gone) = begin(session, handle, command);
     let root = session.workspace.root();
     let state_file = StateFile::new().ok();
-    if let Some(state_file) = &state_file {
-        // Without it the command runs all the same, and its final state is unknown.
-        let _ = own().and_then(|program| asks(&mut job, state_file, &program));
-    }
+    // Without it the command runs all the same, and its final state is unknown.
+    let asked = |file: &StateFile| own().and_then(|program| asks(&mut job, file, &program)).is_ok();
+    let is_asked = state_file.as_ref().is_some_and(asked) && job.path != Some("/bin/sh");
     let done = job.run(session, handle, limits).await;
     let mut done = gone.into_iter().fold(done, Done::also);
+    // Who is killed may have had no time to start.
+    let by_itself = match done.status {
+        Status::Exited { .. } => true,
+        Status::Signaled { signal } => signal != Signal::SIGKILL as i32,
+        _ => false,
+    };
+    if is_asked && by_itself && state_file.as_ref().is_some_and(|file| !file.has_begun()) {
+        let mut state = session.shell_state.lock().unwrap_or_else(PoisonError::into_inner);
+        if !state.set.is_empty() || !state.unset.is_empty() {
+            state.set.clear();
+            state.unset.clear();
+            return done.also(NOT_STARTED);
+        }
+    }
     if !matches!(
         done.status,
         Status::Ok | Status::Exited { .. } | Status::OutOfMemory | Status::OutOfPids | Status::DiskFull
@@ -113,7 +129,8 @@ fn asks(job: &mut Job, state_file: &StateFile, program: &str) -> io::Result<()> 
     } else {
         let say = format!("{} || :", bashs_words(number));
         let say = if pipes(command) { format!("{SAVED}; {say}; {STAGES}") } else { say };
-        let (prelude, number) = text(&prelude(job, &silent(&say)))?;
+        let begins = bash_begins(number);
+        let (prelude, number) = text(&format!("{begins}\n{}", prelude(job, &silent(&say))))?;
         job.env.push((BASH_ENV.to_owned(), format!("/proc/self/fd/{number}")));
         job.kept.push(prelude);
     }

@@ -13,6 +13,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -68,6 +69,13 @@ impl StateFile {
         end(&self.0)
     }
 
+    /// Whether anything was written; a bash that starts writes before its command ([`bash_begins`]).
+    pub fn has_begun(&self) -> bool {
+        let mut first = [0];
+        // What cannot be read is taken for one that began, so that nothing is forgotten.
+        self.0.read_at(&mut first, 0).map_or(true, |_| first != [0])
+    }
+
     /// The reported state; none if nothing readable was written.
     pub fn read(mut self, root: &Path) -> Option<(ShellState, Option<String>)> {
         let mut text = Vec::new();
@@ -104,6 +112,11 @@ fn end(file: &File) -> io::Result<(OwnedFd, i32)> {
 /// The command with which bash writes its state to the state file with this number; the directory comes first because it need not be exported.
 pub fn bashs_words(number: i32) -> String {
     format!("{{ builtin declare -p PWD; builtin declare -px; builtin printf '\\0'; }} 1<>/proc/self/fd/{number}")
+}
+
+/// The command with which bash tells the state file with this number that it has started.
+pub fn bash_begins(number: i32) -> String {
+    format!("{{ builtin printf '\\1'; }} 2>/dev/null 1<>/proc/self/fd/{number}")
 }
 
 fn by_bash(text: &[u8]) -> Option<Written> {

@@ -132,3 +132,16 @@ async fn variables_are_bounded() {
     let left: u32 = shell.printed("compgen -A export V | wc -l").await.trim().parse().expect("a number");
     assert!((50..=66).contains(&left), "{left}");
 }
+
+/// An empty file in place of the C library, as a wrong one would be: no bash starts, so none could unset the variable again.
+#[tokio::test]
+async fn variables_with_which_no_bash_starts_are_given_up() {
+    let runner = Runner::start();
+    let shell = Requests::of(&runner).await;
+    let root = runner.workspace().display().to_string();
+    shell.printed("mkdir sub; cd sub; : > libc.so.6; export A=1 LD_LIBRARY_PATH=$PWD").await;
+    let broken = shell.run("echo $A").await;
+    assert_eq!(broken.status, Status::Exited { code: 127 }, "{broken:?}");
+    assert!(broken.note.is_some_and(|note| note.contains("did not start")));
+    assert_eq!(shell.printed("echo ${A-none}; pwd").await, format!("none\n{root}/sub\n"));
+}

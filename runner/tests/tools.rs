@@ -352,6 +352,7 @@ async fn site() -> String {
         .route("/round", get(|| async { Redirect::temporary("/round") }))
         .route("/away", get(|| async { Redirect::temporary("file:///etc/passwd") }))
         .route("/json", get(|| async { ([("content-type", "application/json")], "{\"a\": 1}") }))
+        .route("/zipped", get(|| async { ([("content-encoding", "gzip")], "\u{1f}\u{8b}") }))
         .route("/slow", get(std::future::pending::<&'static str>))
         .route("/huge", get(|| async { "x".repeat(6 << 20) }))
         .route("/deep", get(move || async move { Html(deep) }));
@@ -399,6 +400,8 @@ async fn what_can_not_be_fetched_says_why() {
     assert!(tools.text(fetch(&format!("{site}/round"))).await.contains("redirects"));
     let away = tools.text(fetch(&format!("{site}/away"))).await;
     assert!(away.starts_with("failed: "), "{away}");
+    let zipped = tools.text(fetch(&format!("{site}/zipped"))).await;
+    assert!(zipped.contains("comes compressed (gzip)"), "{zipped}");
     let closed = tools.text(fetch("http://127.0.0.1:9/")).await;
     assert!(closed.contains("blocked or down: no connection to 127.0.0.1:9"), "{closed}");
     let slow = tools.link.run(900, fetch(&format!("{site}/slow")), common::limits(400, 0)).await.expect("an outcome");

@@ -1,5 +1,10 @@
 //! `protected` of a `.caisson.toml`: which files the agent may not change. Applied by `sandbox/policy`. Tests: below.
 
+use globset::{Glob, GlobSet};
+
+/// Longest pattern, in bytes: each level of nested alternatives takes stack of the bot while a pattern is read.
+const LONGEST: usize = 1000;
+
 /// What is wrong with the patterns, but for [`unmatched`].
 pub(super) fn problem_of(patterns: &[String]) -> Option<String> {
     patterns.iter().find_map(|pattern| problem_of_one(pattern))
@@ -10,7 +15,10 @@ pub(super) fn problem_of_one(pattern: &str) -> Option<String> {
     if pattern.starts_with('/') {
         return Some(format!("{pattern:?} starts with `/`; patterns are relative to the root"));
     }
-    let wrong = globset::Glob::new(pattern).err()?;
+    if pattern.len() > LONGEST {
+        return Some(format!("a pattern has at most {LONGEST} bytes, and one has {}", pattern.len()));
+    }
+    let wrong = Glob::new(pattern).and_then(|glob| GlobSet::new([glob])).err()?;
     Some(format!("{pattern:?} is no pattern: {}", wrong.kind()))
 }
 
@@ -47,5 +55,13 @@ mod tests {
         ] {
             assert!(of(wrong).is_some_and(|said| said.contains(why)), "{wrong}: {:?}", of(wrong));
         }
+    }
+
+    #[test]
+    fn a_pattern_without_end_takes_no_stack_and_one_that_nests_too_deeply_is_named() {
+        let nested = |levels: usize| problem_of(&[format!("{}a{}", "{".repeat(levels), "}".repeat(levels))]);
+        assert_eq!(nested(100), None);
+        assert!(nested(400).is_some_and(|said| said.contains("is no pattern")), "it would protect everything");
+        assert!(nested(32_000).is_some_and(|said| said.contains("at most 1000 bytes, and one has 64001")));
     }
 }

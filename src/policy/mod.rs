@@ -15,7 +15,7 @@ pub mod folders;
 pub mod secrets;
 
 use domain::{Action, ActionKind};
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet};
 use place::PathTarget;
 use protocol::router::Rule as HostRule;
 use regex::{Regex, RegexBuilder};
@@ -159,7 +159,7 @@ struct Rule {
 #[derive(Debug, Clone)]
 enum About {
     Command(Regex),
-    Path { pattern: Box<GlobMatcher>, reads: bool },
+    Path { pattern: Box<GlobSet>, reads: bool },
     Host(HostRule),
     Writes,
     Every,
@@ -262,9 +262,9 @@ fn path(pattern: &str, reads: bool) -> Result<About, (&'static str, String)> {
     if pattern.trim().is_empty() || pattern.len() > MOST_PATTERN || pattern.starts_with('/') {
         return Err(wrong(format!("it has 1 to {MOST_PATTERN} bytes and is relative to the root")));
     }
-    let built = GlobBuilder::new(pattern).literal_separator(true).build();
-    let about = |glob: globset::Glob| About::Path { pattern: Box::new(glob.compile_matcher()), reads };
-    built.map(about).map_err(|e| wrong(e.kind().to_string()))
+    // As a set, because a single matcher panics where alternatives nest too deeply.
+    let built = GlobBuilder::new(pattern).literal_separator(true).build().and_then(|glob| GlobSet::new([glob]));
+    built.map(|set| About::Path { pattern: Box::new(set), reads }).map_err(|e| wrong(e.kind().to_string()))
 }
 
 impl Rule {
@@ -323,12 +323,12 @@ impl Rule {
 }
 
 /// Whether a pattern matches a path, or a directory whose content it matches by a trailing `/**`.
-fn covers(pattern: &GlobMatcher, path: &str) -> bool {
+fn covers(pattern: &GlobSet, path: &str) -> bool {
     pattern.is_match(path) || pattern.is_match(format!("{path}/\u{1}"))
 }
 
 /// Whether a pattern matches what is read. Files outside of the workspace, such as whole outputs of commands, are no repository's.
-fn is_in(pattern: &GlobMatcher, path: &str) -> bool {
+fn is_in(pattern: &GlobSet, path: &str) -> bool {
     match PathTarget::of(path) {
         PathTarget::Inside(path) => covers(pattern, &path),
         PathTarget::Root => pattern.is_match("\u{1}"),

@@ -243,6 +243,9 @@ fn what_is_wrong_with_a_rule_is_named_with_its_key() {
         let (at, found, why) = Rules::read(&written(&format!("{base}{more}"))).unwrap_err();
         assert!(at == 0 && found == key && why.contains(words), "{more}: {found}: {why}");
     }
+    let nested = format!("{base}path = \"{}a{}\"\nhits = [\"a\"]\n", "{".repeat(400), "}".repeat(400));
+    let (_, key, why) = Rules::read(&written(&nested)).unwrap_err();
+    assert!(key == "path" && why.contains("no pattern of paths"), "{why}");
     assert!(toml::from_str::<toml::Table>(base).is_ok());
     let allow = base.replace("\"ask\"", "\"allow\"");
     assert!(toml::from_str::<Written>(allow.trim_start_matches("[[policy]]\n")).is_err(), "a rule allows nothing");

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use ignore::Match;
 use ignore::gitignore::Gitignore;
@@ -14,6 +15,8 @@ use locate::rules_in;
 use super::tree::Tree;
 
 const NAME: &str = ".gitignore";
+/// How long rules are read and matched after one action: those of a repository can take long for each file.
+const LONGEST: Duration = Duration::from_secs(5);
 
 /// The rules that apply in a directory.
 #[derive(Clone, Default)]
@@ -27,15 +30,31 @@ pub struct Ignored<'a> {
     root: &'a Path,
     tree: &'a Tree,
     known: HashMap<PathBuf, Here>,
+    until: Instant,
+    late: bool,
 }
 
 impl<'a> Ignored<'a> {
     pub fn new(root: &'a Path, tree: &'a Tree) -> Self {
-        Self { root, tree, known: HashMap::new() }
+        Self::until(root, tree, Instant::now() + LONGEST)
+    }
+
+    /// Ends at this time.
+    pub fn until(root: &'a Path, tree: &'a Tree, until: Instant) -> Self {
+        Self { root, tree, known: HashMap::new(), until, late: false }
+    }
+
+    /// Whether the time did not suffice, so that files may be ignored of which it was not said.
+    pub fn is_late(&self) -> bool {
+        self.late
     }
 
     /// Whether the file with this path in the workspace is ignored.
     pub fn holds(&mut self, path: &Path) -> bool {
+        self.late |= Instant::now() >= self.until;
+        if self.late {
+            return false;
+        }
         let here = self.here(path.parent().unwrap_or(Path::new("")));
         here.ignored || names(&here.files, &self.root.join(path), false)
     }

@@ -118,7 +118,8 @@ fn report(root: &Path, tree: &mut Tree, observed: &Observed, observes: bool) -> 
         room -= name.len();
         report.read.push(name);
     }
-    report.unseen = unobserved(tree, observed, observes).map(str::to_owned);
+    let late = ignored.is_late().then_some("what .gitignore names could not be told from other files in time");
+    report.unseen = unobserved(tree, observed, observes).or(late).map(str::to_owned);
     report
 }
 

@@ -44,6 +44,19 @@ async fn with_each(test: AsyncTest) {
 
 type AsyncTest = fn(PathBuf, Changes) -> std::pin::Pin<Box<dyn Future<Output = ()>>>;
 
+#[test]
+fn rules_are_left_when_their_time_is_over() {
+    let dir = tempfile::tempdir().expect("a directory");
+    write(dir.path(), ".gitignore", "*.log\n");
+    write(dir.path(), "a.log", "x");
+    let mut tree = Tree::new(dir.path(), None, MOST);
+    drop(tree.refresh(&Observed::default()));
+    let mut ignored = Ignored::new(dir.path(), &tree);
+    assert!(ignored.holds(Path::new("a.log")) && !ignored.is_late());
+    let mut late = Ignored::until(dir.path(), &tree, Instant::now());
+    assert!(!late.holds(Path::new("a.log")) && late.is_late());
+}
+
 #[tokio::test]
 async fn files_links_and_moves_are_told() {
     with_each(|root, changes| Box::pin(files(root, changes))).await;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet};
 use ignore::{DirEntry, Walk};
 use locate::LONGEST_RULES;
 use nix::fcntl::OFlag;
@@ -14,6 +14,8 @@ use super::{FileError, Scope};
 
 /// Entries that are shown.
 const SHOWN: usize = 2000;
+/// Longest glob, in bytes: each level of nested alternatives takes stack of PID 1 while a glob is read.
+const LONGEST_GLOB: usize = 1000;
 
 /// The directory (or file) to begin at, and a walk from it; `depth` 0 is unlimited.
 pub fn walk(scope: &Scope<'_>, path: &str, depth: u32) -> Result<(PathBuf, Walk), FileError> {
@@ -29,7 +31,8 @@ pub fn walk(scope: &Scope<'_>, path: &str, depth: u32) -> Result<(PathBuf, Walk)
         return FileError::sentence(format!("{} leads out of the workspace", show(&relative)));
     };
     let inside = inside.to_owned();
-    let Some(mut builder) = walker(&start, scope.workspace.has_rules()) else {
+    let stop = scope.stop.clone();
+    let Some(mut builder) = walker(&start, scope.workspace.has_rules(), move || stop.is_cancelled()) else {
         return FileError::sentence(format!(
             "a .gitignore or .ignore here is no regular file or longer than {} KiB: mend it with bash first",
             LONGEST_RULES >> 10
@@ -42,15 +45,19 @@ pub fn walk(scope: &Scope<'_>, path: &str, depth: u32) -> Result<(PathBuf, Walk)
 
 /// A glob over paths below the start, or over names alone if it has no slash. Where the start is a file, over its path in the workspace.
 pub struct Filter {
-    glob: Option<(GlobMatcher, bool)>,
+    glob: Option<(GlobSet, bool)>,
 }
 
 impl Filter {
     pub fn new(glob: Option<&str>) -> Result<Self, FileError> {
         let Some(text) = glob.filter(|text| !text.is_empty()) else { return Ok(Self { glob: None }) };
-        let matcher = GlobBuilder::new(text).literal_separator(true).build();
-        let matcher = matcher.map_err(|error| FileError::Sentence(format!("the glob {text} is malformed: {error}")))?;
-        Ok(Self { glob: Some((matcher.compile_matcher(), text.contains('/'))) })
+        if text.len() > LONGEST_GLOB {
+            return FileError::sentence(format!("the glob is longer than {LONGEST_GLOB} bytes"));
+        }
+        // As a set, because a single matcher panics where alternatives nest too deeply, and that ends PID 1.
+        let built = GlobBuilder::new(text).literal_separator(true).build().and_then(|glob| GlobSet::new([glob]));
+        let set = built.map_err(|error| FileError::Sentence(format!("the glob {text} is malformed: {error}")))?;
+        Ok(Self { glob: Some((set, text.contains('/'))) })
     }
 
     /// Whether it accepts an entry of the walk from `start`; both paths are relative to the workspace.
@@ -93,4 +100,19 @@ pub fn list_files(scope: &Scope<'_>, path: &str, glob: Option<&str>, depth: u32)
         out.push_str(&format!("[{left} more; name a directory, a glob or a smaller depth]"));
     }
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_glob_that_nests_too_deeply_is_refused_and_ends_nothing() {
+        for (levels, words) in [(400, "is malformed"), (100_000, "longer than 1000 bytes")] {
+            let glob = format!("{}a{}", "{".repeat(levels), "}".repeat(levels));
+            let refused = Filter::new(Some(&glob)).err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(refused.contains(words), "{levels}: {refused}");
+        }
+        assert!(Filter::new(Some("src/{a,{b,c}/d}/*.rs")).is_ok());
+    }
 }

@@ -11,11 +11,9 @@ use nix::fcntl::{AtFlags, OFlag, RenameFlags, openat, renameat2};
 use nix::sys::stat::{Mode, SFlag, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
+use super::path::DEEPEST;
 use super::shown::show;
 use super::{FileError, Scope};
-
-/// Deepest nesting that is deleted, because each level takes a descriptor and some stack of PID 1.
-const DEEPEST: usize = 200;
 
 /// A path that may be moved or deleted, with its parent directory.
 struct PathWithParent {

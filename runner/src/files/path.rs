@@ -15,6 +15,9 @@ use nix::sys::stat::{Mode, mkdirat};
 use super::shown::show;
 use super::{FileError, suggest};
 
+/// Deepest nesting that is made or deleted, because each level takes some stack of PID 1, and a descriptor while it is deleted.
+pub const DEEPEST: usize = 200;
+
 pub struct Workspace {
     root: PathBuf,
     fd: OwnedFd,
@@ -124,6 +127,9 @@ impl Workspace {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY;
         match self.open_at(parent, flags, Mode::empty()) {
             Err(error) if make && error.kind() == io::ErrorKind::NotFound => {
+                if parent.components().count() > DEEPEST {
+                    return FileError::sentence(format!("more than {DEEPEST} directories in each other are not made"));
+                }
                 let above = self.open_parent(parent, true)?;
                 let name = parent.file_name().unwrap_or_default();
                 match mkdirat(&above, name, Mode::from_bits_truncate(0o777)) {
@@ -201,6 +207,15 @@ mod tests {
         for path in ["in", "absolute", "out/passwd"] {
             assert!(open(path).is_err(), "{path}");
         }
+    }
+
+    #[test]
+    fn directories_in_directories_are_not_made_without_end() {
+        let (_dir, workspace) = workspace();
+        let make = |levels: usize| workspace.open_parent(Path::new(&("d/".repeat(levels) + "file")), true);
+        let error = make(DEEPEST + 1).expect_err("refused").to_string();
+        assert!(error.contains("more than 200 directories") && !workspace.root().join("d").exists(), "{error}");
+        assert!(make(DEEPEST).is_ok());
     }
 
     #[test]

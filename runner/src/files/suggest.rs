@@ -1,6 +1,7 @@
 //! Suggests existing paths for one that does not exist.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use super::shown::show;
 use super::walker::walker;
@@ -8,6 +9,8 @@ use super::walker::walker;
 /// Entries looked at before giving up.
 const LOOKED_AT: usize = 20_000;
 const SUGGESTED: usize = 3;
+/// How long is looked for them.
+const LONGEST: Duration = Duration::from_secs(5);
 
 /// A sentence for a path that does not exist; with `rules` nothing is suggested that files of rules match.
 pub fn missing(root: &Path, relative: &Path, rules: bool) -> String {
@@ -21,10 +24,13 @@ pub fn missing(root: &Path, relative: &Path, rules: bool) -> String {
 /// Paths with the same name elsewhere, or with a name that is nearly the same, best first.
 fn similar(root: &Path, relative: &Path, rules: bool) -> Vec<String> {
     let Some(name) = relative.file_name().map(|name| name.to_string_lossy().to_lowercase()) else { return Vec::new() };
-    let Some(builder) = walker(root, rules) else { return Vec::new() };
+    let until = Instant::now() + LONGEST;
+    let is_over = move || Instant::now() >= until;
+    let Some(builder) = walker(root, rules, is_over) else { return Vec::new() };
     let wanted = show(relative).to_lowercase();
     let mut found: Vec<(usize, String)> = Vec::new();
-    for entry in builder.build().flatten().take(LOOKED_AT).filter(|entry| entry.depth() > 0) {
+    let entries = builder.build().flatten().take(LOOKED_AT).take_while(|_| !is_over());
+    for entry in entries.filter(|entry| entry.depth() > 0) {
         let other = entry.file_name().to_string_lossy().to_lowercase();
         let close = distance(&name, &other);
         if close <= name.chars().count() / 3 {

@@ -9,12 +9,26 @@ use ignore::WalkBuilder;
 use locate::{RULES, Rules};
 
 /// A walk from this directory or file; with `rules` it leaves out what files of rules match. None if it would open one of them, here or in a
-/// directory above, that must not be opened.
-pub fn walker(start: &Path, rules: bool) -> Option<WalkBuilder> {
+/// directory above, that must not be opened. Once `is_over` says so it takes no further entry: rules of a repository can take long for each.
+pub fn walker(start: &Path, rules: bool, is_over: impl Fn() -> bool + Send + Sync + 'static) -> Option<WalkBuilder> {
     let names: &[&str] = if rules { &RULES } else { &[] };
     let rules = Rules::of_walk(start, names, rules)?;
     let mut builder = WalkBuilder::new(start);
     builder.standard_filters(false).follow_links(false);
-    builder.filter_entry(move |entry| rules.takes(entry));
+    builder.filter_entry(move |entry| !is_over() && rules.takes(entry));
     Some(builder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_that_is_over_takes_no_further_entry() {
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir(dir.path().join("a")).expect("a directory");
+        std::fs::write(dir.path().join("a/b"), "").expect("a file");
+        let taken = |over: bool| walker(dir.path(), true, move || over).expect("a walk").build().flatten().count();
+        assert_eq!((taken(false), taken(true)), (3, 1));
+    }
 }

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{CONTENT_TYPE, HeaderName, LOCATION};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName, LOCATION};
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Client, Response, StatusCode, Url};
 
@@ -103,11 +103,20 @@ async fn fetch(url: &str, resolver: Resolver) -> Result<Fetched, String> {
         .dns_resolver(Arc::new(resolver))
         .build()
         .map_err(|error| format!("the fetcher can't start: {error}"))?;
-    let response = client.get(url.clone()).header("accept", "text/html, text/*;q=0.9, */*;q=0.5").send().await;
+    let request = client.get(url.clone()).header("accept", "text/html, text/*;q=0.9, */*;q=0.5");
+    let response = request.header("accept-encoding", "identity").send().await;
     let mut response = response.map_err(|error| explain(&url, &error))?;
     if response.status().is_redirection() {
         let target = header(&response, LOCATION);
         return Err(format!("{} redirects to {target:?}, and only http and https can be fetched", response.url()));
+    }
+    // Some servers store pages so, and send them whatever is accepted.
+    let coding = header(&response, CONTENT_ENCODING);
+    if !coding.is_empty() && !coding.eq_ignore_ascii_case("identity") {
+        return Err(format!(
+            "{} comes compressed ({coding}), which is not unpacked here; use bash: curl --compressed",
+            response.url()
+        ));
     }
     let content_type = header(&response, CONTENT_TYPE);
     let mut fetched =
