@@ -353,6 +353,7 @@ async fn site() -> String {
         .route("/away", get(|| async { Redirect::temporary("file:///etc/passwd") }))
         .route("/json", get(|| async { ([("content-type", "application/json")], "{\"a\": 1}") }))
         .route("/zipped", get(|| async { ([("content-encoding", "gzip")], "\u{1f}\u{8b}") }))
+        .route("/misnamed", get(|| async { ([("content-encoding", "utf-8")], "as it is") }))
         .route("/slow", get(std::future::pending::<&'static str>))
         .route("/huge", get(|| async { "x".repeat(6 << 20) }))
         .route("/deep", get(move || async move { Html(deep) }));
@@ -377,6 +378,7 @@ async fn a_page_comes_as_markdown_and_is_labelled() {
     let moved = tools.text(fetch(&format!("{site}/moved"))).await;
     assert!(moved.starts_with(&format!("[untrusted text from {site}/ (asked for {site}/moved): HTTP 200")), "{moved}");
     assert!(tools.text(fetch(&format!("{site}/json"))).await.contains("{\"a\": 1}"));
+    assert!(tools.text(fetch(&format!("{site}/misnamed"))).await.contains("as it is"), "no coding that compresses");
     assert!(tools.text(fetch(&format!("{site}/gone"))).await.contains("HTTP 404"));
     let huge = tools.outcome(fetch(&format!("{site}/huge"))).await;
     assert!(huge.text.contains("only the first 4 MiB were read") && huge.dropped_bytes > 4_000_000);

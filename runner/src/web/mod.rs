@@ -25,6 +25,8 @@ const TIME: Duration = Duration::from_secs(30);
 const CONNECT: Duration = Duration::from_secs(10);
 /// Bytes of a body that are read.
 const BODY: usize = 4 << 20;
+/// Codings by which a page is compressed. Other words that servers name as one, such as `utf-8`, say nothing about its bytes.
+const COMPRESSED: [&str; 7] = ["gzip", "x-gzip", "deflate", "compress", "x-compress", "br", "zstd"];
 /// Deeply nested pages are converted recursively.
 const STACK: usize = 256 << 20;
 const AGENT: &str = concat!("caisson-runner/", env!("CARGO_PKG_VERSION"));
@@ -112,7 +114,7 @@ async fn fetch(url: &str, resolver: Resolver) -> Result<Fetched, String> {
     }
     // Some servers store pages so, and send them whatever is accepted.
     let coding = header(&response, CONTENT_ENCODING);
-    if !coding.is_empty() && !coding.eq_ignore_ascii_case("identity") {
+    if coding.split(',').any(|one| COMPRESSED.contains(&one.trim().to_ascii_lowercase().as_str())) {
         return Err(format!(
             "{} comes compressed ({coding}), which is not unpacked here; use bash: curl --compressed",
             response.url()
