@@ -20,6 +20,8 @@ pub const RULES: [&str; 2] = [".gitignore", ".ignore"];
 pub const LONGEST_RULES: u64 = 256 << 10;
 /// Longest rule that counts, in bytes: each level of nested alternatives takes stack while a rule is read.
 const LONGEST_RULE: usize = 1000;
+/// The most `{` of a rule that counts: one that nests more deeply than a regular expression may would take all rules of its file with it.
+const MOST_BRACES: usize = 50;
 
 /// A file of rules that must not be read: it is no regular file, or longer than a walk reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,8 +55,9 @@ pub fn rules_in(directory: &Path, name: &str) -> Result<Option<Gitignore>, OddRu
     }
     let mut builder = GitignoreBuilder::new(directory);
     let text = String::from_utf8_lossy(&bytes);
-    for line in text.trim_start_matches('\u{feff}').lines().filter(|line| line.len() <= LONGEST_RULE) {
-        // A line that is too long or can't be parsed matches nothing.
+    let counts = |line: &&str| line.len() <= LONGEST_RULE && line.matches('{').count() <= MOST_BRACES;
+    for line in text.trim_start_matches('\u{feff}').lines().filter(counts) {
+        // A line that is too long, has too many alternatives or can't be parsed matches nothing.
         let _ = builder.add_line(None, line);
     }
     Ok(builder.build().ok())
@@ -191,12 +194,14 @@ mod tests {
     #[test]
     fn a_rule_that_nests_without_end_takes_no_stack_and_matches_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let nested = format!("{}a{}", "{".repeat(100_000), "}".repeat(100_000));
-        write(dir.path(), ".gitignore", &format!("*.log\n{nested}\n/made/\n"));
-        for (path, kept) in [("a", true), ("x.log", false), ("made/x", false)] {
-            write(dir.path(), path, "");
-            let all = walked(dir.path(), dir.path(), &RULES, false);
-            assert_eq!(all.contains(&path.to_owned()), kept, "{path}");
+        for levels in [400, 100_000] {
+            let nested = format!("{}a{}", "{".repeat(levels), "}".repeat(levels));
+            write(dir.path(), ".gitignore", &format!("*.log\n{nested}\n/made/\n"));
+            for (path, kept) in [("a", true), ("x.log", false), ("made/x", false)] {
+                write(dir.path(), path, "");
+                let all = walked(dir.path(), dir.path(), &RULES, false);
+                assert_eq!(all.contains(&path.to_owned()), kept, "{levels}: {path}");
+            }
         }
     }
 
