@@ -50,6 +50,10 @@ impl<'a> Text<'a> {
         let mut bytes = [0; PIECE];
         let count = self.file.read(&mut bytes)?;
         let bytes = &bytes[..count];
+        // The beginning of UTF-16, where the byte CR may end a character and the byte LF begin the next one.
+        if self.piece.is_empty() && !self.cr && (bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")) {
+            self.without_cr = false;
+        }
         self.piece.clear();
         self.given = 0;
         if !self.without_cr || !self.cr && !bytes.contains(&b'\r') {
@@ -234,5 +238,18 @@ mod tests {
         assert_eq!(lines(";$"), ["1", "4"]);
         assert_eq!(lines(r"\r$"), ["1", "2", "5"]);
         assert_eq!(lines("^three$|;.three"), ["3"]);
+    }
+
+    #[test]
+    fn a_text_of_utf_16_is_read_as_it_is() {
+        let dir = tempfile::tempdir().expect("a directory");
+        // The last byte of the letter and the first of the line's end are those of CR LF.
+        let text = "\u{feff}\u{d85}\nneedle\n".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+        std::fs::write(dir.path().join("a"), text).expect("a file");
+        let workspace = Workspace::open(dir.path()).expect("a workspace");
+        let stop = CancellationToken::new();
+        let scope = Scope { workspace: &workspace, cap: 10_000, stop: &stop };
+        let found = search(&scope, "^needle$", "a", None).expect("searched");
+        assert_eq!(found.lines().next(), Some("a:2: needle"));
     }
 }
