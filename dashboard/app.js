@@ -182,7 +182,15 @@ async function renewDetails() {
   while (changed) {
     await new Promise((soon) => setTimeout(soon, SOON_MS));
     changed = false;
-    if (sessionStorage.getItem(KEY)) await details(open).catch(trouble);
+    if (!sessionStorage.getItem(KEY)) break;
+    try {
+      await details(open);
+    } catch (error) {
+      trouble(error);
+      // Asked for again, because no further event may come.
+      changed = true;
+      await new Promise((again) => setTimeout(again, REFRESH_MS));
+    }
   }
   renewing = false;
 }

@@ -233,6 +233,19 @@ async fn the_page_shows_a_task_as_it_works_and_markup_as_text() {
         );
         let focused = "document.activeElement === document.querySelector('#list button')";
         assert_eq!(browser.value(focused), json!(true));
+        // What was not answered is asked for again, because no further event may come.
+        browser.value(
+            "window.given = window.fetch; \
+             window.fetch = (path, ...rest) => { \
+                 if (!/tasks.[0-9]+$/.test(path)) return window.given(path, ...rest); \
+                 window.fetch = window.given; \
+                 return Promise.reject(new Error('no answer')); \
+             }; \
+             document.getElementById('facts').replaceChildren(); \
+             renewDetails(); \
+             null",
+        );
+        browser.shows("window.fetch === window.given && document.getElementById('facts').children.length > 0");
         let output = "document.getElementById('actions').textContent.includes('<script>document.title')";
         browser.shows(output);
         assert_eq!(browser.value("document.querySelectorAll('img, #tasks script').length"), json!(0));
