@@ -61,8 +61,16 @@ pub async fn a_forks_pull_is_fetched_by_its_commit_and_reviewed_on_its_lines(lab
     let again = Repos::new(dir.path().join("again"));
     let url = lab.url.join(&format!("{}.git", place.repo)).expect("an address");
     let header = format!("http.extraHeader=Authorization: token {}", lab.token("caisson").expose());
-    let listed = git(dir.path(), &["-c", &header, "ls-remote", url.as_str(), &format!("refs/pull/{pull}/head")]);
-    assert!(listed.starts_with(&second), "{listed}");
+    // A forge moves it after it has taken the push.
+    let limit = Instant::now() + Duration::from_secs(60);
+    loop {
+        let listed = git(dir.path(), &["-c", &header, "ls-remote", url.as_str(), &format!("refs/pull/{pull}/head")]);
+        if listed.starts_with(&second) {
+            break;
+        }
+        assert!(Instant::now() < limit, "{listed}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
     let (url, auth) =
         (RemoteUrl::parse(url.as_str()).expect("one"), Auth::basic("caisson", lab.token("caisson").expose()));
     again.fetch_commit("shop", &url, Some(&auth), &Commit::parse(&first).expect("one")).await.expect("still there");
