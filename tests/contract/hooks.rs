@@ -81,7 +81,11 @@ pub async fn deliveries_are_signed_and_wake(lab: Arc<Lab>) {
     let mut listener = Listener::start().await;
     let hook = lab.bot.replace_hook(repo, &listener.url, &secret).await.unwrap();
     lab.bot.test_hook(repo, hook.id).await.unwrap();
-    let test = listener.wait(&secret, "push").await;
+    let mut test = listener.wait(&secret, "push").await;
+    if test.kind == WakeKind::Push {
+        // A busy forge tells of the repository's first commit only now.
+        test = listener.wait(&secret, "push").await;
+    }
     assert_eq!((test.kind, test.repo_id), (WakeKind::Test, id));
     let number = lab.hand("alice").open_issue(repo, "t", "/fix it").await;
     let opened = listener.wait(&secret, "issues").await;

@@ -244,7 +244,7 @@ async fn where_the_table_cannot_be_loaded_no_container_with_a_subnet_is_started(
             networked.subnet = Some(0);
             lab.done(Request::Create(networked)).await;
             let problem = lab.ask::<()>(&Request::Start { name: "networked".into() }).await.unwrap_err();
-            assert_eq!(problem.kind, ProblemKind::NotFound, "{problem}");
+            assert_eq!(problem.kind, ProblemKind::Unavailable, "{problem}");
             assert_eq!(lab.docker(&["inspect", "-f", "{{.State.Running}}", &lab.box_name("networked")]), "false");
             // A container without a network needs no table.
             lab.inside(&spec("bare")).await;
