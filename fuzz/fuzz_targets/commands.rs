@@ -6,6 +6,9 @@ use libfuzzer_sys::fuzz_target;
 #[path = "../../src/command/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "the bot uses more of it")]
 mod command;
+#[path = "../../src/text/credentials.rs"]
+#[allow(dead_code, reason = "the bot uses more of it")]
+mod credentials;
 #[path = "../../src/text/escape.rs"]
 #[allow(dead_code, reason = "the bot uses more of it")]
 mod escape;
