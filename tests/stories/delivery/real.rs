@@ -28,6 +28,8 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
 const PATIENCE: Duration = Duration::from_secs(300);
+/// How long requests still fail after the last text was said.
+const TROUBLE: Duration = Duration::from_secs(120);
 const ISSUES: usize = 8;
 /// Issues whose work is done beside them.
 const TASKS: usize = 3;
@@ -216,6 +218,38 @@ impl Work {
         done == self.issues.len()
     }
 
+    /// What its tasks wait for.
+    async fn states(store: &Store) -> Vec<domain::State> {
+        let mut states = Vec::new();
+        for row in store.tasks(100).await.expect("read") {
+            states.push(store.task(TaskId(row.id)).await.expect("read").state);
+        }
+        states
+    }
+
+    /// Waits until all that is wanted was said and all is approved. Of what takes a dozen requests most tries fail, so the forge is well again
+    /// after a while.
+    async fn settled(
+        &mut self,
+        (lab, place, store): (&Lab, &LabRepository, &Store),
+        wanted: &Expected,
+        failing: &Failing,
+    ) {
+        let began = Instant::now();
+        loop {
+            let (found, _) = said(lab, place, wanted).await;
+            if self.approve(store, &place.repo).await && found == *wanted {
+                break;
+            }
+            failing.armed.store(began.elapsed() < TROUBLE, Ordering::SeqCst);
+            if began.elapsed() > PATIENCE {
+                panic!("said {found:#?}\nwanted {wanted:#?}\ntasks {:#?}", Self::states(store).await);
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        failing.armed.store(false, Ordering::SeqCst);
+    }
+
     /// Each issue has one task, its pull request one review of each checkpoint, and nothing that the bot said was said twice.
     async fn hold(&self, lab: &Lab, place: &LabRepository, store: &Store) {
         let rows = store.tasks(100).await.expect("read");
@@ -358,15 +392,8 @@ async fn each_text_on_a_real_gitea_is_answered_once_whatever_becomes_of_its_deli
     let posted = began.elapsed();
     let all: usize = people.wanted.values().flat_map(BTreeMap::values).sum();
     let limit = Instant::now() + PATIENCE;
-    loop {
-        let (found, _) = said(&lab, &place, &people.wanted).await;
-        if work.approve(&store, &place.repo).await && found == people.wanted {
-            break;
-        }
-        assert!(Instant::now() < limit, "CAISSON_SEED={seed}: said {found:#?}\nwanted {:#?}", people.wanted);
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    failing.armed.store(false, Ordering::SeqCst);
+    println!("CAISSON_SEED={seed}");
+    work.settled((&lab, &place, &store), &people.wanted, &failing).await;
     // What was held back comes now, and two more rounds: nothing is said again.
     let mut post = between.lock().await;
     for (headers, body) in std::mem::take(&mut post.held) {
