@@ -4,8 +4,10 @@
 //! avoids collisions.
 
 use std::collections::HashMap;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 
-use protocol::broker::{ContainerSpec, PROBE_USERS, Problem, Purpose, USERS};
+use protocol::broker::{ContainerLimits, ContainerSpec, PROBE_USERS, Problem, Purpose, USERS};
 
 /// Label with the owning installation.
 pub const INSTALLATION: &str = "caisson.installation";
@@ -238,28 +240,27 @@ pub fn check_spec(spec: &ContainerSpec, max_memory: u64, plain_workspaces: bool)
             limits.memory_bytes >> 20
         )));
     }
-    within("memory_bytes", limits.memory_bytes, 32 << 20, max_memory)?;
-    within("pids", limits.pids, 8, 32_768)?;
-    within("tmp_bytes", limits.tmp_bytes, 1 << 20, max_memory)?;
-    within("nofile", limits.nofile, 64, 1 << 20)?;
+    within("memory_bytes", &limits.memory_bytes, &(32 << 20..=max_memory))?;
+    within("pids", &limits.pids, &ContainerLimits::PIDS)?;
+    within("tmp_bytes", &limits.tmp_bytes, &(1 << 20..=max_memory))?;
+    within("nofile", &limits.nofile, &ContainerLimits::NOFILE)?;
     // A mirror is always on disk; the bot limits its size.
     let on_disk = plain_workspaces || spec.purpose == Purpose::Mirror;
     if limits.workspace_bytes != 0 || !on_disk {
-        within("workspace_bytes", limits.workspace_bytes, 1 << 20, max_memory)?;
+        within("workspace_bytes", &limits.workspace_bytes, &(1 << 20..=max_memory))?;
     }
-    if !(limits.cpus.is_finite() && (0.01..=1024.0).contains(&limits.cpus)) {
-        return Err(Problem::refused(format!("limit cpus = {} must lie between 0.01 and 1024", limits.cpus)));
-    }
+    within("cpus", &limits.cpus, &ContainerLimits::CPUS)?;
     if spec.subnet.is_some_and(|subnet| subnet >= MAX_SUBNETS) {
         return Err(Problem::refused(format!("there are at most {} subnets", MAX_SUBNETS)));
     }
     check_env(&spec.env)
 }
 
-fn within(what: &str, value: u64, least: u64, most: u64) -> Result<(), Problem> {
-    if (least..=most).contains(&value) {
+fn within<T: PartialOrd + Display>(what: &str, value: &T, taken: &RangeInclusive<T>) -> Result<(), Problem> {
+    if taken.contains(value) {
         return Ok(());
     }
+    let (least, most) = (taken.start(), taken.end());
     Err(Problem::refused(format!("limit {what} = {value} must lie between {least} and {most}")))
 }
 
@@ -288,7 +289,6 @@ fn check_env(env: &[(String, String)]) -> Result<(), Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use protocol::broker::ContainerLimits;
 
     fn spec() -> ContainerSpec {
         ContainerSpec {

@@ -233,6 +233,15 @@ pub struct ContainerLimits {
     pub nofile: u64,
 }
 
+impl ContainerLimits {
+    /// What the broker takes as [`Self::pids`].
+    pub const PIDS: RangeInclusive<u64> = 8..=32_768;
+    /// What it takes as [`Self::nofile`].
+    pub const NOFILE: RangeInclusive<u64> = 64..=1 << 20;
+    /// What it takes as [`Self::cpus`].
+    pub const CPUS: RangeInclusive<f64> = 0.01..=1024.0;
+}
+
 impl Default for ContainerLimits {
     fn default() -> Self {
         Self {

@@ -39,8 +39,8 @@ fn amounts(dollars: f64, tokens: u64, actions: u32, minutes: u32) -> domain::Bud
 }
 
 /// Millionths of a dollar, rounded down; 0 has no limit, so less than a millionth is one. A value beyond the budget's range saturates.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked to be finite and not negative; `as` saturates
 pub(super) fn micro_usd(dollars: f64) -> u64 {
+    // Checked to be finite and not negative when it was loaded; `as` saturates.
     ((dollars * 1e6) as u64).max(u64::from(dollars > 0.0))
 }
 

@@ -1,8 +1,11 @@
 //! Values that the broker would refuse for each container or for the router, found where they are written. Tests: below.
 
 use super::process::{Process, Sandbox};
+use protocol::broker::ContainerLimits;
 use protocol::router::{Net, Pool};
+use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::ops::RangeInclusive;
 
 /// More memory than a machine has, in MiB.
 const MOST_MIB: u64 = 1 << 24;
@@ -13,15 +16,20 @@ const OF_BARRIER: u32 = 2;
 /// Values of `[sandbox]`, or of one repository's, that no container can have: each key with what to set.
 pub(super) fn of_sandbox(sandbox: &Sandbox) -> Vec<(&'static str, String)> {
     let Sandbox { memory_mib, workspace_mib, tmp_mib, pids, nofile, cpus, .. } = sandbox;
+    let most_pids = *ContainerLimits::PIDS.end();
     let all = [
         ("memory_mib", *memory_mib > MOST_MIB, format!("set at most {MOST_MIB}")),
         ("workspace_mib", *workspace_mib > MOST_MIB, format!("set at most {MOST_MIB}")),
         ("tmp_mib", !(1..=MOST_MIB).contains(tmp_mib), format!("set 1 to {MOST_MIB}")),
-        ("pids", *pids > 32_768, "set at most 32768".to_owned()),
-        ("nofile", !(64..=1_048_576).contains(nofile), "set 64 to 1048576".to_owned()),
-        ("cpus", !(0.01..=1024.0).contains(cpus), "set 0.01 to 1024".to_owned()),
+        ("pids", u64::from(*pids) > most_pids, format!("set at most {most_pids}")),
+        ("nofile", !ContainerLimits::NOFILE.contains(nofile), between(&ContainerLimits::NOFILE)),
+        ("cpus", !ContainerLimits::CPUS.contains(cpus), between(&ContainerLimits::CPUS)),
     ];
     all.into_iter().filter_map(|(key, wrong, what)| wrong.then_some((key, what))).collect()
+}
+
+fn between<T: Display>(taken: &RangeInclusive<T>) -> String {
+    format!("set {} to {}", taken.start(), taken.end())
 }
 
 /// Values of `[router]` and `[broker]` with which no router or no broker starts: each key with what to set.
