@@ -13,7 +13,7 @@ use super::{Offer, Refusal, unless_shallow};
 use crate::config::process::UpstreamHost;
 use crate::git::{Auth, Branch, Home, PushSpec, Pushed, RemoteUrl};
 use crate::text::title_line;
-use crate::upstream::{Answers, GitHub, NewPull, OpenPull, Unconfirmed, name_in, name_of};
+use crate::upstream::{Answers, GitHub, NewPull, OnGitHub, OpenPull, Unconfirmed, name_in, name_of};
 
 /// The most characters of a title.
 const TITLE: usize = 120;
@@ -108,12 +108,12 @@ impl Proposal {
     }
 
     /// Checks that the upstream is still the repository that was added, and goes on with its present name.
-    async fn confirm(&mut self, key: &str) -> Result<(), Refusal> {
+    fn confirm(&mut self, upstream: &OnGitHub, key: &str) -> Result<(), Refusal> {
         if self.id == 0 {
             return Ok(());
         }
         let (name, known) = (&self.repository, self.id);
-        let source = self.github.source_now(name, known).await.map_err(|why| match why {
+        let source = self.github.source_in(upstream, name, known).map_err(|why| match why {
             Unconfirmed::GitHub(error) => away(&error),
             Unconfirmed::Address(error) => error.into(),
             Unconfirmed::Another { found } => {
@@ -135,11 +135,10 @@ impl Proposal {
     }
 
     /// Checks that what is pushed to is a fork of the upstream, and goes on with its present name: to another repository nothing is pushed.
-    async fn confirm_fork(&mut self) -> Result<(), Refusal> {
+    async fn confirm_fork(&mut self, upstream: &OnGitHub) -> Result<(), Refusal> {
         let Some(name) = &self.fork else { return Ok(()) };
         let fork = self.github.repository(name).await.map_err(|error| away(&error))?;
-        let upstream = self.github.repository(&self.repository).await.map_err(|error| away(&error))?;
-        if !fork.is_related_to(&upstream) {
+        if !fork.is_related_to(upstream) {
             let said = format!("{} is no fork of {}", fork.full_name, upstream.full_name);
             return Err(Refusal::new(said, "name your fork of it: --fork you/project"));
         }
@@ -151,8 +150,11 @@ impl Proposal {
 
     /// Checks that the upstream is the one that was added, and has what the work began from: nothing else of the forge may go there with it.
     pub(super) async fn begins_there(&mut self, home: &Home, offer: &Offer) -> Result<(), Refusal> {
-        self.confirm(&offer.repository).await?;
-        self.confirm_fork().await?;
+        if self.id != 0 || self.fork.is_some() {
+            let upstream = self.github.repository(&self.repository).await.map_err(|error| away(&error))?;
+            self.confirm(&upstream, &offer.repository)?;
+            self.confirm_fork(&upstream).await?;
+        }
         let base = &offer.base;
         if home.is_on(base, &self.from, Some(&self.auth), &self.base).await.map_err(|error| away(&error))? {
             return Ok(());

@@ -198,6 +198,14 @@ impl<'a> Git<'a> {
         self
     }
 
+    /// What git is told of proxies: nothing where it may ask no other machine, because a password may stand in them.
+    fn proxies(&self) -> Vec<(&'static str, OsString)> {
+        match self.protocols {
+            "none" => Vec::new(),
+            _ => proxies::passed_on(&|name: &str| std::env::var_os(name).filter(|value| !value.is_empty())),
+        }
+    }
+
     fn command(&self) -> std::io::Result<Command> {
         let mut command = spawn::command("git", self.limits)?;
         command.env_clear();
@@ -206,7 +214,7 @@ impl<'a> Git<'a> {
                 command.env(name, value);
             }
         }
-        command.envs(proxies::passed_on(&|name: &str| std::env::var_os(name).filter(|value| !value.is_empty())));
+        command.envs(self.proxies());
         if self.ssh {
             for name in ["HOME", "SSH_AUTH_SOCK"] {
                 if let Some(value) = std::env::var_os(name) {

@@ -5,6 +5,7 @@
 use super::answers::Answers;
 use crate::config::process::UpstreamHost;
 use crate::git::{GitError, RemoteUrl};
+use crate::text::{one_line, root_cause};
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, HeaderName, header};
 use octocrab::Octocrab;
@@ -306,7 +307,7 @@ pub(super) fn message(body: &str) -> String {
     let read: Option<String> = serde_json::from_str::<serde_json::Value>(body)
         .ok()
         .and_then(|value| value.get("message").and_then(|it| it.as_str()).map(str::to_owned));
-    crate::text::one_line(&read.unwrap_or_else(|| "no words".to_owned()))
+    one_line(&read.unwrap_or_else(|| "no words".to_owned()))
 }
 
 /// The body of an answer, which is not read on where it is longer than so many bytes.
@@ -315,15 +316,9 @@ async fn text(body: Body, most: usize) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// An error of octocrab's, or of a body, with its causes, which alone say what happened.
-fn cause(error: &dyn std::error::Error) -> String {
-    let mut words = error.to_string();
-    let mut below = error.source();
-    while let Some(next) = below {
-        words = next.to_string();
-        below = next.source();
-    }
-    crate::text::one_line(&words)
+/// What an error of octocrab's, or of a body, comes from, which alone says what happened.
+fn cause(error: &(dyn std::error::Error + 'static)) -> String {
+    one_line(&root_cause(error))
 }
 
 #[cfg(test)]

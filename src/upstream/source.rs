@@ -3,7 +3,7 @@
 //! nothing happens costs no request. Tests: `tests/setup/upstream.rs`.
 
 use super::answers::Answers;
-use super::github::{GitHub, GitHubError, name_in};
+use super::github::{GitHub, GitHubError, OnGitHub, name_in};
 use super::source_now::SourceNow;
 use super::sync::{Copy, ListingPair, SyncError};
 use crate::config::process::{Repository, Upstream};
@@ -104,12 +104,20 @@ impl GitHub {
     /// [`Unconfirmed`].
     pub async fn source_now(&self, name: &str, known: u64) -> Result<SourceNow, Unconfirmed> {
         let found = self.repository(name).await.map_err(Unconfirmed::GitHub)?;
+        self.source_in(&found, name, known)
+    }
+
+    /// As [`GitHub::source_now`], of what GitHub said of the repository `name`.
+    ///
+    /// # Errors
+    /// [`Unconfirmed`], but not that GitHub does not say.
+    pub fn source_in(&self, found: &OnGitHub, name: &str, known: u64) -> Result<SourceNow, Unconfirmed> {
         if known != 0 && known != found.id {
             return Err(Unconfirmed::Another { found: found.id });
         }
         let address = self.address(&found.full_name).map_err(Unconfirmed::Address)?;
         let renamed = !found.full_name.eq_ignore_ascii_case(name);
-        Ok(SourceNow { id: found.id, name: found.full_name, address, renamed })
+        Ok(SourceNow { id: found.id, name: found.full_name.clone(), address, renamed })
     }
 }
 

@@ -17,7 +17,7 @@ async fn persons(world: &World) -> (u64, String) {
 }
 
 /// An issue, and its pull request whose task was stopped.
-async fn stopped(world: &World) -> (u64, u64) {
+pub async fn stopped(world: &World) -> (u64, u64) {
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
     say(world, pull, "/stop");
@@ -26,7 +26,8 @@ async fn stopped(world: &World) -> (u64, u64) {
     (issue, pull)
 }
 
-async fn times(world: &World, number: u64, words: &str) -> usize {
+/// How many texts of the bot hold these words.
+pub async fn times(world: &World, number: u64, words: &str) -> usize {
     world.said(number).await.iter().filter(|text| text.contains(words)).count()
 }
 

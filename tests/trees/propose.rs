@@ -277,6 +277,7 @@ async fn a_repository_that_is_no_fork_of_the_upstream_gets_nothing() {
     };
     let refusal = home.refused(&named("lab/attic")).await;
     assert_eq!(refusal.what, "lab/attic is no fork of lab/shop", "{refusal:?}");
+    assert_eq!(upstream.api.asked(), ["/repos/lab/shop", "/repos/lab/attic"], "one request about each");
     let refusal = home.refused(&named("lab/missing")).await;
     assert!(refusal.what.contains("lab/missing is not on"), "{refusal:?}");
     let url = format!("{}/lab/attic.git", upstream.server.url());
