@@ -6,7 +6,7 @@
 #                                           model of caisson.toml names a key_file; written there it is /run/secrets/model_key
 #   CAISSON_PORT, CAISSON_PUBLIC_URL        where people open Gitea (3000, http://localhost:<port>)
 #   CAISSON_GITEA_IMAGE                     default gitea/gitea:1.25
-#   CAISSON_MAX_MEMORY_MIB                  the most memory of a sandbox (16384), where [sandbox] memory_mib of caisson.toml is above that
+#   CAISSON_MAX_MEMORY_MIB                  the most memory of a sandbox (16384), where memory_mib, workspace_mib or tmp_mib of a sandbox is above that
 #
 # Lines NAME=value in compose/.env set them for good: `make up` and compose/caisson.sh read it each time. What is set for one command
 # counts more than a line there.

@@ -218,12 +218,7 @@ impl Repository {
             || !self.branches.is_empty()
             || self.upstream_id != 0
             || !self.accepted_foreign.is_empty();
-        self.has_tables() && !more && !self.is_whole()
-    }
-
-    /// Whether it has tables of its own.
-    pub fn has_tables(&self) -> bool {
-        *self != self.clone().with_settings_of(Repository::default())
+        self.has_settings && !more && !self.is_whole()
     }
 
     /// This entry with everything of the other one that is a setting of the operator's, and not part of the entry.

@@ -155,7 +155,9 @@ async fn tasks(State(ops): State<Arc<Ops>>, headers: HeaderMap) -> Result<Respon
 /// So many of the newest tasks, and all older ones that have not ended, which the page counts.
 async fn newest_and_live(store: &Store, most: u32) -> Result<Vec<TaskRow>, StoreError> {
     let mut tasks = store.tasks(most).await?;
-    if let Some(oldest) = tasks.last().map(|task| task.id) {
+    // Where fewer are listed there is none that is older.
+    let oldest = tasks.last().map(|task| task.id).filter(|_| tasks.len() == most as usize);
+    if let Some(oldest) = oldest {
         let live = store.live_tasks().await?;
         tasks.extend(live.into_iter().rev().filter(|task| task.id < oldest));
     }
@@ -262,7 +264,8 @@ mod tests {
         let ended = created(&store, "opened:4").await;
         let new = created(&store, "opened:5").await;
         feed_at(20, &store, &ended, "closed", Input::IssueClosed).await;
-        for (most, listed) in [(1, vec![new.id.0, old.id.0]), (3, vec![new.id.0, ended.id.0, old.id.0])] {
+        let all = vec![new.id.0, ended.id.0, old.id.0];
+        for (most, listed) in [(1, vec![new.id.0, old.id.0]), (3, all.clone()), (4, all)] {
             let tasks = newest_and_live(&store, most).await.expect("read");
             assert_eq!(tasks.iter().map(|task| task.id).collect::<Vec<_>>(), listed);
         }

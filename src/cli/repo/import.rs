@@ -74,7 +74,7 @@ impl Import {
             entries::put(config, |key, by| sealed(key, entry, secrets, (generation, by))).await?;
         }
         take_out_repository(file, &entry.key)?;
-        let tables = if entry.has_tables() { "; its tables stay in the file" } else { "" };
+        let tables = if entry.has_settings { "; its tables stay in the file" } else { "" };
         printer.good(&format!("{} stands in the store{tables}", entry.key));
         for path in &entry.secret_files {
             printer.hint(&format!("{} is read no more once every host has moved it: remove it then", path.display()));
