@@ -238,9 +238,9 @@ impl World {
         Ok(())
     }
 
-    /// Edits the shown text of a review, whose own `body` stays as it was, or the inline comment with this number.
-    pub fn edit_shown_review(&mut self, at: usize, id: i64, actor: i64, body: &str) -> Result<()> {
-        let (writer, time) = (self.may_edit(at, actor, true), self.now());
+    /// The review that a page shows under this number, or whose inline comment it is, with its pull request's number; for its author and writers.
+    fn shown_review(&mut self, at: usize, id: i64, actor: i64) -> Result<(u64, &mut Review)> {
+        let writer = self.may_edit(at, actor, true);
         let pulls = self.repos[at].issues.values_mut().filter_map(|i| Some((i.number, i.pull.as_mut()?)));
         let mut reviews = pulls.flat_map(|(number, pull)| pull.reviews.iter_mut().map(move |review| (number, review)));
         let Some((number, review)) =
@@ -251,6 +251,13 @@ impl World {
         if review.author != actor && !writer {
             return refuse(403, "user should be the poster or have write access");
         }
+        Ok((number, review))
+    }
+
+    /// Edits the shown text of a review, whose own `body` stays as it was, or the inline comment with this number.
+    pub fn edit_shown_review(&mut self, at: usize, id: i64, actor: i64, body: &str) -> Result<()> {
+        let time = self.now();
+        let (number, review) = self.shown_review(at, id, actor)?;
         let old = match review.notes.iter_mut().find(|n| n.id == id) {
             Some(note) => {
                 note.updated = time;
@@ -269,16 +276,8 @@ impl World {
 
     /// Deletes what a page shows of a review, which is listed all the same, without a number; its author and writers may.
     pub fn delete_shown_review(&mut self, at: usize, id: i64, actor: i64) -> Result<()> {
-        let writer = self.may_edit(at, actor, true);
-        let pulls = self.repos[at].issues.values_mut().filter_map(|i| Some((i.number, i.pull.as_mut()?)));
-        let mut reviews = pulls.flat_map(|(number, pull)| pull.reviews.iter_mut().map(move |review| (number, review)));
-        let Some((number, review)) = reviews.find(|(_, review)| id > 0 && review.number == id) else {
-            return refuse(404, "comment does not exist");
-        };
+        let (number, review) = self.shown_review(at, id, actor)?;
         let author = review.author;
-        if author != actor && !writer {
-            return refuse(403, "user should be the poster or have write access");
-        }
         review.number = 0;
         let comment = json!({ "id": id, "user": self.user_json(author), "body": "" });
         self.emit_comment(at, number, comment, "deleted", actor, None);

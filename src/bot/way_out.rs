@@ -4,8 +4,8 @@ use crate::barrier;
 use crate::bot::log_sums::TaskLines;
 use crate::config::Process;
 use crate::egress::{Dial, Duplex, Egress, Line, OnEntry, OnLife, Settings, began, policy};
-use crate::sandbox::SandboxEgress;
 use crate::sandbox::broker::Broker;
+use crate::sandbox::{SandboxEgress, write_whole};
 use crate::store::Store;
 use anyhow::Result;
 use async_trait::async_trait;
@@ -206,10 +206,8 @@ fn noted(place: &Path) -> Option<Position> {
 }
 
 /// Notes it, whole or not at all: after an empty note, as a full disk or a kill would leave, the router's log would be stored and counted again.
-fn note(place: &Path, read: Option<&Position>) -> std::io::Result<()> {
-    let new = place.with_extension("json.new");
-    std::fs::write(&new, serde_json::to_vec(&read)?)?;
-    std::fs::rename(&new, place)
+fn note(place: &Path, read: Option<&Position>) -> Result<()> {
+    Ok(write_whole(place, &serde_json::to_vec(&read)?)?)
 }
 
 /// The router that a configuration asks for.
@@ -307,7 +305,7 @@ mod tests {
         let position = |n| ("life".to_owned(), n);
         note(&place, Some(&position(7))).unwrap();
         note(&place, Some(&position(8))).unwrap();
-        std::fs::create_dir(dir.path().join("router-log.json.new")).unwrap();
+        std::fs::create_dir(dir.path().join("router-log.new")).unwrap();
         assert!(note(&place, Some(&position(9))).is_err());
         assert_eq!(noted(&place), Some(position(8)));
     }

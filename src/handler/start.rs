@@ -39,7 +39,7 @@ pub(super) struct Text {
     pub names: OwnNames,
     /// The names of commands in a review's inline comments that are followed by nothing.
     pub left: Vec<String>,
-    /// The inline comment that its command stands in, where it stands on a line.
+    /// The inline comment that its command, or a question to the bot by its name, stands in; of a reply without either that reply.
     pub note: Option<ReviewComment>,
     /// The answer to what it denies, where it may begin a task: given with the one why it begins none.
     pub denied: Option<String>,

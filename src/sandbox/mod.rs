@@ -74,6 +74,7 @@ use life::carry::Carried;
 pub use look::{Looks, SandboxAddresses};
 pub use proven::ProvenImages;
 use record::Records;
+pub(crate) use record::write_whole;
 pub use record::{Merge, Replacement};
 use sessions::Sessions;
 pub use spec::{Acted, CaptureSpec, Captured, PrepareSpec, Prepared, Segment, Settings, VerifySpec};

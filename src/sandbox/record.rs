@@ -268,7 +268,7 @@ impl Records {
 }
 
 /// Writes a file atomically: a new file, then renamed.
-pub(super) fn write_whole(path: &Path, text: &[u8]) -> Result<()> {
+pub(crate) fn write_whole(path: &Path, text: &[u8]) -> Result<()> {
     let beside = path.with_extension("new");
     std::fs::write(&beside, text).map_err(|e| io(&beside, &e))?;
     std::fs::rename(&beside, path).map_err(|e| io(path, &e))

@@ -4,7 +4,7 @@
 use super::{Store, StoreError, leases, queue};
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
+use sqlx::{Any, AnyConnection, Row};
 
 /// One repository's entry, also as `caisson repo` sends it to a running bot.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,9 +116,18 @@ pub(super) async fn forget(c: &mut AnyConnection, key: &str, by: i64) -> Result<
         .bind(key)
         .fetch_one(&mut *c)
         .await?;
-    let sql = "INSERT INTO watermarks (repository, at) VALUES ($1, $2) \
-               ON CONFLICT (repository) DO UPDATE SET at = excluded.at";
-    sqlx::query(sql).bind(former_tasks(key)).bind(newest).execute(c).await?;
+    set_watermark(c, &former_tasks(key), newest).await
+}
+
+/// As [`Store::set_watermark`].
+pub(super) async fn set_watermark(c: &mut AnyConnection, name: &str, at: i64) -> Result<(), StoreError> {
+    let insert = "INSERT INTO watermarks (repository, at) VALUES ($1, $2) \
+                  ON CONFLICT (repository) DO UPDATE SET at = excluded.at";
+    let query = match at {
+        0 => sqlx::query::<Any>("DELETE FROM watermarks WHERE repository = $1").bind(name),
+        _ => sqlx::query(insert).bind(name).bind(at),
+    };
+    query.execute(c).await?;
     Ok(())
 }
 
@@ -147,7 +156,7 @@ async fn forget_watermarks(c: &mut AnyConnection, key: &str) -> Result<(), Store
     let names: Vec<String> = sqlx::query_scalar("SELECT repository FROM watermarks").fetch_all(&mut *c).await?;
     let former = former_tasks(key);
     for name in names.iter().filter(|name| is_of(name, key) && **name != former) {
-        sqlx::query("DELETE FROM watermarks WHERE repository = $1").bind(name).execute(&mut *c).await?;
+        set_watermark(c, name, 0).await?;
     }
     Ok(())
 }

@@ -307,12 +307,7 @@ async fn watermark(
     if let Some((repository, epoch)) = by {
         leases::fence(connection, &repository, epoch).await?;
     }
-    if at == 0 {
-        return run_sql(sqlx::query("DELETE FROM watermarks WHERE repository = $1").bind(name), connection).await;
-    }
-    let sql = "INSERT INTO watermarks (repository, at) VALUES ($1, $2) \
-               ON CONFLICT (repository) DO UPDATE SET at = excluded.at";
-    run_sql(sqlx::query(sql).bind(name).bind(at), connection).await
+    repositories::set_watermark(connection, name, at).await
 }
 
 async fn egress(connection: &mut AnyConnection, task: TaskId, lines: &[(i64, i64, String)]) -> Result<(), StoreError> {
