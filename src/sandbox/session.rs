@@ -136,8 +136,8 @@ impl Session {
             _ => from_broker(e),
         })?;
         broker.start(&spec.name).await.map_err(from_broker)?;
-        let attached = Self::attach_as(broker, &spec.name, VERSION, epoch, ids, HELLO, from_link).await?;
-        let (session, welcome) = attached.ok_or_else(|| from_link(&LinkError::Silent))?;
+        let attached = Self::attach_as(broker, &spec.name, VERSION, epoch, ids, HELLO).await?;
+        let (session, welcome) = attached.map_err(|e| from_link(&e))?;
         enough(welcome.lacks)?;
         Ok(session)
     }
@@ -147,17 +147,16 @@ impl Session {
         Self { boot: String::new(), link, unacked: Mutex::default(), ids }
     }
 
-    /// Attaches to a task's container, in the version that its runner speaks; none if that does not answer the greeting within `patience`.
-    /// `failed` says what another failure of the connection is.
+    /// Attaches to a task's container, in the version that its runner speaks, which has to answer the greeting within `patience`; the inner
+    /// error is one of the connection.
     pub(super) async fn attach(
         broker: &dyn Broker,
         record: &Record,
         epoch: u64,
         ids: Arc<AtomicU64>,
         patience: Duration,
-        failed: fn(&LinkError) -> SandboxError,
-    ) -> Result<Option<(Self, Welcome)>> {
-        Self::attach_as(broker, &record.name, record.runner, epoch, ids, patience, failed).await
+    ) -> Result<std::result::Result<(Self, Welcome), LinkError>> {
+        Self::attach_as(broker, &record.name, record.runner, epoch, ids, patience).await
     }
 
     async fn attach_as(
@@ -167,18 +166,15 @@ impl Session {
         epoch: u64,
         ids: Arc<AtomicU64>,
         patience: Duration,
-        failed: fn(&LinkError) -> SandboxError,
-    ) -> Result<Option<(Self, Welcome)>> {
+    ) -> Result<std::result::Result<(Self, Welcome), LinkError>> {
         let stream = broker.attach(name).await.map_err(from_broker)?;
         let epoch = connection_epoch(epoch, &ids);
-        let (link, welcome) = match Link::attach_as(Box::new(stream), epoch, version, patience).await {
-            Ok(attached) => attached,
-            Err(LinkError::Silent) => return Ok(None),
-            Err(e) => return Err(failed(&e)),
-        };
-        let boot = welcome.boot.clone();
-        let unacked = Mutex::new(welcome.known.iter().map(|known| known.id).collect());
-        Ok(Some((Self { boot, link, unacked, ids }, welcome)))
+        let attached = Link::attach_as(Box::new(stream), epoch, version, patience).await;
+        Ok(attached.map(|(link, welcome)| {
+            let boot = welcome.boot.clone();
+            let unacked = Mutex::new(welcome.known.iter().map(|known| known.id).collect());
+            (Self { boot, link, unacked, ids }, welcome)
+        }))
     }
 
     /// Remembers a request whose result its caller has yet to store.

@@ -89,12 +89,20 @@ impl Sessions {
 
     async fn attach(&self, record: &Record) -> Result<(Session, Welcome)> {
         let Core { broker, epoch, ids, settings, .. } = self.core.as_ref();
-        match Session::attach(broker.as_ref(), record, *epoch, Arc::clone(ids), settings.hello, follows_another).await {
-            Ok(Some(attached)) => Ok(attached),
-            Ok(None) => Err(self.unanswered(record.task).await),
-            Err(SandboxError::Gone(loss @ Loss::Unknown)) => Err(self.lost(record.task, loss)),
-            Err(e) => Err(self.unless_trusted(record.task, e).await),
+        match Session::attach(broker.as_ref(), record, *epoch, Arc::clone(ids), settings.hello).await? {
+            Ok(attached) => Ok(attached),
+            Err(LinkError::Silent) => Err(self.unanswered(record.task).await),
+            Err(LinkError::Refused(why)) if why.starts_with(LATER_EPOCH) => Err(self.outlived(record.task, &why)),
+            Err(e) => Err(self.unless_trusted(record.task, session::from_link(&e)).await),
         }
+    }
+
+    /// The error for a runner that obeys a host of a later epoch. A prepared sandbox obeyed this installation, so this one has obeyed a later
+    /// life than this one: a copy of the state directory was put back, and the task's log knows nothing of what happened in there since.
+    fn outlived(&self, task: i64, why: &str) -> SandboxError {
+        let why = crate::text::one_line(crate::text::cut(why, 200).0);
+        tracing::warn!(why, "a sandbox obeys a later life than this one: was a copy of the state directory put back?");
+        self.lost(task, Loss::Unknown)
     }
 
     /// The error for a greeting without an answer. A container that runs and stays silent would never be lost by itself, so it is removed.
@@ -153,16 +161,4 @@ impl Sessions {
         self.put(record.task, Arc::new(session)).await;
         self.core.records.change(record.task, |record| record.boot = Some(boot))
     }
-}
-
-/// As [`session::from_link`]. A prepared sandbox obeyed this installation, so one whose runner refuses it now has obeyed a later life than this
-/// one: a copy of the state directory was put back, and the task's log knows nothing of what happened in there since.
-fn follows_another(e: &LinkError) -> SandboxError {
-    let why = match e {
-        LinkError::Refused(why) if why.starts_with(LATER_EPOCH) => why,
-        other => return session::from_link(other),
-    };
-    let why = crate::text::one_line(crate::text::cut(why, 200).0);
-    tracing::warn!(why, "a sandbox obeys a later life than this one: was a copy of the state directory put back?");
-    SandboxError::Gone(Loss::Unknown)
 }

@@ -34,9 +34,13 @@ impl Part {
     }
 }
 
+fn plain_lines(text: &str) -> Vec<Cow<'_, str>> {
+    text.lines().map(plain).collect()
+}
+
 /// What the programs say whose output has to be read as a whole.
 fn parts(text: &str) -> Part {
-    let lines: Vec<Cow<'_, str>> = text.lines().map(plain).collect();
+    let lines = plain_lines(text);
     let parts = [ctest::read(&lines), gradle::read(&lines), maven::read(&lines), rspec::read(&lines)];
     parts.into_iter().fold(Part::default(), Part::and)
 }

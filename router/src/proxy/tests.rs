@@ -31,11 +31,23 @@ fn ticket(access: &AccessControl, port: u16) -> Ticket {
     access.admit(0, address, port).unwrap()
 }
 
+/// A connection on the loopback interface: the client's end and the router's.
+async fn pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    (client, listener.accept().await.unwrap().0)
+}
+
+/// A server for `a.test`, and its port.
+async fn server() -> (TcpListener, u16) {
+    let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = server.local_addr().unwrap().port();
+    (server, port)
+}
+
 /// Sends the parts over one connection to `a.test`; returns its log entry and what the client received.
 async fn talk(access: &AccessControl, resolver: &Resolver, port: u16, parts: &[&[u8]]) -> (LogEntry, Vec<u8>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-    let (inside, _) = listener.accept().await.unwrap();
+    let (mut client, inside) = pair().await;
     let before = access.last_entry();
     let says = async move {
         for part in parts {
@@ -150,8 +162,7 @@ async fn name_server(address: Option<Ipv4Addr>) -> Resolver {
 
 /// What a server receives of the parts that end with `last`, if it gives this answer to them; and what the client receives.
 async fn passed(parts: &[&[u8]], last: &'static [u8], answer: &'static [u8]) -> (String, String) {
-    let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = server.local_addr().unwrap().port();
+    let (server, port) = server().await;
     let serving = tokio::spawn(async move {
         let (mut stream, _) = server.accept().await.unwrap();
         let mut got = Vec::new();
@@ -203,8 +214,7 @@ async fn of_several_requests_only_the_first_reaches_the_server() {
 
 #[tokio::test]
 async fn chunks_that_two_readers_could_understand_differently_are_logged_as_refused() {
-    let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = server.local_addr().unwrap().port();
+    let (server, port) = server().await;
     let serving = tokio::spawn(async move {
         let mut got = Vec::new();
         // A reset ends it as well.
@@ -221,13 +231,11 @@ async fn chunks_that_two_readers_could_understand_differently_are_logged_as_refu
 
 #[tokio::test]
 async fn a_client_that_still_sends_when_it_is_answered_is_heard_out() {
-    let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = server.local_addr().unwrap().port();
+    let (server, port) = server().await;
     let (access, resolver) = (access(port, true), name_server(Some(Ipv4Addr::LOCALHOST)).await);
     let ticket = ticket(&access, port);
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-    let mut session = Session::new(&access, &resolver, &ticket, listener.accept().await.unwrap().0);
+    let (mut client, inside) = pair().await;
+    let mut session = Session::new(&access, &resolver, &ticket, inside);
     client.write_all(b"POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 9\r\n\r\nabc").await.unwrap();
     let mut heard = String::new();
     let answered = async {
@@ -254,13 +262,11 @@ async fn a_client_that_still_sends_when_it_is_answered_is_heard_out() {
 async fn a_client_that_is_gone_ends_its_plain_request_and_one_that_still_reads_gets_the_answer() {
     let patience = Duration::from_secs(30);
     for (gone, after_end) in [(true, Some(Duration::ZERO)), (false, None)] {
-        let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = server.local_addr().unwrap().port();
+        let (server, port) = server().await;
         let (access, resolver) = (access(port, true), name_server(Some(Ipv4Addr::LOCALHOST)).await);
         let ticket = ticket(&access, port);
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        let mut session = Session::new(&access, &resolver, &ticket, listener.accept().await.unwrap().0);
+        let (mut client, inside) = pair().await;
+        let mut session = Session::new(&access, &resolver, &ticket, inside);
         session.after_end = after_end.unwrap_or(session.after_end);
         client.write_all(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n").await.unwrap();
         client.shutdown().await.unwrap();
@@ -313,11 +319,10 @@ async fn cut_by(change: impl FnOnce(&AccessControl)) -> (Verdict, String) {
     let access = access(443, false);
     let ticket = ticket(&access, 443);
     change(&access);
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let silent = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    let (silent, inside) = pair().await;
     let resolver = Resolver::new("127.0.0.1:1".parse().unwrap());
     let before = access.last_entry();
-    connection(&access, &resolver, listener.accept().await.unwrap().0, ticket).await;
+    connection(&access, &resolver, inside, ticket).await;
     let entry = access.entry_after(before).expect("its line in the log");
     drop(silent);
     (entry.verdict, entry.reason)

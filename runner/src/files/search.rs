@@ -89,6 +89,14 @@ impl Read for Text<'_> {
     }
 }
 
+/// A compiled pattern.
+struct Pattern {
+    matcher: RegexMatcher,
+    /// As in [`Text`]: not where the pattern may name a CR.
+    without_cr: bool,
+}
+
+#[derive(Default)]
 struct SearchOutput {
     out: String,
     cap: usize,
@@ -96,8 +104,6 @@ struct SearchOutput {
     left: usize,
     files: usize,
     unread: usize,
-    /// As in [`Text`]: not where the pattern may name a CR.
-    without_cr: bool,
 }
 
 /// Collects the matches of one file.
@@ -126,33 +132,31 @@ impl Sink for InFile<'_> {
     }
 }
 
-impl SearchOutput {
-    fn new(cap: usize, pattern: &str) -> Self {
-        let names_cr = ["\r", "\\r", "\\x", "\\u", "\\U"].iter().any(|word| pattern.contains(word));
-        Self { out: String::new(), cap, shown: 0, left: 0, files: 0, unread: 0, without_cr: !names_cr }
+impl Pattern {
+    fn new(text: &str) -> Result<Self, FileError> {
+        let mut builder = RegexMatcherBuilder::new();
+        builder.line_terminator(Some(b'\n')).size_limit(PROGRAM).dfa_size_limit(REMEMBERED);
+        let built = builder.build(text);
+        let matcher =
+            built.map_err(|error| FileError::Sentence(format!("the pattern is no regular expression: {error}")))?;
+        let names_cr = ["\r", "\\r", "\\x", "\\u", "\\U"].iter().any(|word| text.contains(word));
+        Ok(Self { matcher, without_cr: !names_cr })
     }
 }
 
-fn matcher(pattern: &str) -> Result<RegexMatcher, FileError> {
-    let mut builder = RegexMatcherBuilder::new();
-    builder.line_terminator(Some(b'\n')).size_limit(PROGRAM).dfa_size_limit(REMEMBERED);
-    let built = builder.build(pattern);
-    built.map_err(|error| FileError::Sentence(format!("the pattern is no regular expression: {error}")))
-}
-
 pub fn search(scope: &Scope<'_>, pattern: &str, path: &str, glob: Option<&str>) -> Result<String, FileError> {
-    let matcher = matcher(pattern)?;
+    let pattern = Pattern::new(pattern)?;
     let filter = Filter::new(glob)?;
     let (start, walk) = walk(scope, path, 0)?;
     let mut searcher = SearcherBuilder::new().binary_detection(BinaryDetection::quit(0)).line_number(true).build();
-    let mut found = SearchOutput::new(scope.cap, pattern);
+    let mut found = SearchOutput { cap: scope.cap, ..SearchOutput::default() };
     for entry in walk.flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file())) {
         if scope.stop.is_cancelled() {
             break;
         }
         let inside = entry.path().strip_prefix(scope.workspace.root()).unwrap_or(entry.path());
         if filter.accepts(&entry, &start, inside) {
-            match search_file(scope, &mut searcher, &matcher, inside, &mut found) {
+            match search_file(scope, &mut searcher, &pattern, inside, &mut found) {
                 true => found.files += 1,
                 false => found.unread += 1,
             }
@@ -179,7 +183,7 @@ pub fn search(scope: &Scope<'_>, pattern: &str, path: &str, glob: Option<&str>) 
 fn search_file(
     scope: &Scope<'_>,
     searcher: &mut Searcher,
-    matcher: &RegexMatcher,
+    pattern: &Pattern,
     inside: &Path,
     found: &mut SearchOutput,
 ) -> bool {
@@ -188,8 +192,8 @@ fn search_file(
     if !file.metadata().is_ok_and(|meta| meta.len() <= MAX_FILE) {
         return false;
     }
-    let file = Text::of(file, scope.stop, found.without_cr);
-    searcher.search_reader(matcher, file, InFile { path: &path, found }).is_ok()
+    let file = Text::of(file, scope.stop, pattern.without_cr);
+    searcher.search_reader(&pattern.matcher, file, InFile { path: &path, found }).is_ok()
 }
 
 #[cfg(test)]
@@ -199,9 +203,9 @@ mod tests {
 
     #[test]
     fn a_pattern_that_takes_much_of_pid_1_is_refused() {
-        let refused = matcher("x[a-z]{1000000}").err().map(|error| error.to_string()).unwrap_or_default();
+        let refused = Pattern::new("x[a-z]{1000000}").err().map(|error| error.to_string()).unwrap_or_default();
         assert!(refused.contains("exceeds size limit"), "{refused}");
-        assert!(matcher(r"^\s*(pub )?fn \w{1,40}\(").is_ok());
+        assert!(Pattern::new(r"^\s*(pub )?fn \w{1,40}\(").is_ok());
     }
 
     #[test]
@@ -209,11 +213,11 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::write(dir.path().join("a"), "needle\n").expect("a file");
         let workspace = Workspace::open(dir.path()).expect("a workspace");
-        let matcher = matcher("needle").expect("a pattern");
+        let pattern = Pattern::new("needle").expect("a pattern");
         let read = |stop: &CancellationToken| {
             let scope = Scope { workspace: &workspace, cap: 1000, stop };
-            let mut found = SearchOutput::new(scope.cap, "needle");
-            let whole = search_file(&scope, &mut Searcher::new(), &matcher, Path::new("a"), &mut found);
+            let mut found = SearchOutput { cap: scope.cap, ..SearchOutput::default() };
+            let whole = search_file(&scope, &mut Searcher::new(), &pattern, Path::new("a"), &mut found);
             (whole, found.shown)
         };
         let stop = CancellationToken::new();

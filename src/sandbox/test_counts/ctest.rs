@@ -41,14 +41,12 @@ pub(super) fn read(lines: &[Cow<'_, str>]) -> Part {
 
 #[cfg(test)]
 mod tests {
+    use super::super::plain_lines;
     use super::*;
-
-    fn part(text: &str) -> Part {
-        read(&text.lines().map(Cow::Borrowed).collect::<Vec<_>>())
-    }
 
     #[test]
     fn skipped_tests_and_those_without_a_program_did_not_run() {
+        let part = |text: &str| read(&plain_lines(text));
         let all = |ran| Part { ran: Some(ran), is_partial: false };
         assert_eq!(part("100% tests passed out of 2\n"), all(2));
         assert_eq!(part("100% tests passed, 0 tests failed out of 2\n\nNo tests were found!!!\n"), all(2));

@@ -73,11 +73,8 @@ fn task(line: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::plain_lines;
     use super::*;
-
-    fn part(text: &str) -> Part {
-        read(&text.lines().map(Cow::Borrowed).collect::<Vec<_>>())
-    }
 
     #[test]
     fn no_test_ran_where_no_task_did_that_may_run_some() {
@@ -96,8 +93,8 @@ mod tests {
             (":test NO-SOURCE\n:app:testWARNING: a line of the tests", unknown),
             ("", Part::default()),
         ] {
-            assert_eq!(part(&format!("{built}{tasks}\n\nBUILD SUCCESSFUL in 2s\n")), expected, "{tasks}");
-            assert_eq!(part(&format!("{built}{tasks}\n")), Part::default(), "{tasks}");
+            assert_eq!(read(&plain_lines(&format!("{built}{tasks}\n\nBUILD SUCCESSFUL in 2s\n"))), expected, "{tasks}");
+            assert_eq!(read(&plain_lines(&format!("{built}{tasks}\n"))), Part::default(), "{tasks}");
         }
     }
 
@@ -105,7 +102,7 @@ mod tests {
     fn only_failed_tasks_count_their_tests() {
         let first = "> Task :a:test FAILED\n\n1 test completed, 1 failed\n";
         let second = "> Task :b:test FAILED\n\n3 tests completed, 1 failed, 1 skipped\n";
-        let counted = part(&format!("{first}\n{second}\nBUILD FAILED in 3s\n"));
+        let counted = read(&plain_lines(&format!("{first}\n{second}\nBUILD FAILED in 3s\n")));
         assert_eq!(counted, Part { ran: Some(3), is_partial: true });
     }
 }

@@ -74,13 +74,10 @@ fn total(line: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::plain_lines;
     use super::*;
 
     const RUN: &str = "[INFO] --- surefire:3.5.2:test (default-test) @ shop ---\n";
-
-    fn part(text: &str) -> Part {
-        read(&text.lines().map(Cow::Borrowed).collect::<Vec<_>>())
-    }
 
     #[test]
     fn the_totals_of_all_modules_are_added_where_each_run_has_one() {
@@ -101,7 +98,7 @@ mod tests {
             (class.to_owned(), None, false),
             ("[INFO] --- jacoco-maven-plugin:0.8.12:report (report) @ shop ---\n".to_owned(), None, false),
         ] {
-            assert_eq!(part(&text), Part { ran, is_partial }, "{text}");
+            assert_eq!(read(&plain_lines(&text)), Part { ran, is_partial }, "{text}");
         }
     }
 }

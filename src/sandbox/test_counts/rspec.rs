@@ -45,11 +45,8 @@ fn summary(line: &str) -> Option<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::plain_lines;
     use super::*;
-
-    fn part(text: &str) -> Part {
-        read(&text.lines().map(Cow::Borrowed).collect::<Vec<_>>())
-    }
 
     #[test]
     fn what_is_pending_was_skipped_only_where_its_list_shows_no_failure() {
@@ -65,8 +62,8 @@ mod tests {
             ("3 examples, 0 failures\n2 examples, 1 failure\n".to_owned(), 5, false),
             ("0 examples, 0 failures, 1 error occurred outside of examples\n".to_owned(), 0, false),
         ] {
-            assert_eq!(part(&text), Part { ran: Some(ran), is_partial }, "{text}");
+            assert_eq!(read(&plain_lines(&text)), Part { ran: Some(ran), is_partial }, "{text}");
         }
-        assert_eq!(part("3 examples, 0 failures were found\n"), Part::default());
+        assert_eq!(read(&plain_lines("3 examples, 0 failures were found\n")), Part::default());
     }
 }
